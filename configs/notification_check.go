@@ -15,7 +15,7 @@ import (
 )
 
 // auditKinds are the kinds of objects that events are about, but for notifications, of which none is told.
-var auditKinds = []string{"placement", "member", "object", "run", "strategy", "profile", "catalog", "maintenance", "node", "nodepool", "instances", "user", "fleet"}
+var auditKinds = []string{"placement", "member", "object", "run", "strategy", "profile", "catalog", "maintenance", "override", "node", "nodepool", "instances", "user", "fleet"}
 
 var headerPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 

@@ -70,7 +70,7 @@ notifications:
 	requireFaults(t, err, []string{
 		`hub.yaml: notifications[0].when.reason: found an unknown field, expected one of objects, reasons`,
 		`hub.yaml: notifications[0].name: found "On_Call", expected lower-case letters`,
-		`hub.yaml: notifications[0].when.objects[0]: found "runs/*", expected <kind>/<name> with a kind out of placement, member, object, run, strategy, profile, catalog, maintenance, node, nodepool, instances, user, fleet, or *; did you mean run?`,
+		`hub.yaml: notifications[0].when.objects[0]: found "runs/*", expected <kind>/<name> with a kind out of placement, member, object, run, strategy, profile, catalog, maintenance, override, node, nodepool, instances, user, fleet, or *; did you mean run?`,
 		`hub.yaml: notifications[0].when.objects[1]: found "run", expected <kind>/<name>`,
 		`hub.yaml: notifications[0].when.reasons[0]: found nothing, expected a pattern`,
 		`hub.yaml: notifications[0].when.type: found "Bad", expected one of Normal, Warning`,

@@ -14,6 +14,7 @@ import (
 // member its name, of an object "group|kind|namespace|name", of a snapshot "<placement>.<index>".
 var (
 	PlacementSpecs       = Family{prefix: "spec.placement."}
+	OverrideSpecs        = Family{prefix: "spec.override."}
 	MemberSpecs          = Family{prefix: "spec.member."}
 	ObjectSpecs          = Family{prefix: "spec.object."}
 	RunSpecs             = Family{prefix: "spec.run."}
@@ -27,6 +28,7 @@ var (
 	Members              = Family{prefix: "member."}
 	Schedules            = Family{prefix: "schedule."}
 	Verdicts             = Family{prefix: "verdict."}
+	Renderings           = Family{prefix: "rendered."}
 	Releases             = Family{prefix: "release."}
 	Statuses             = Family{prefix: "status."}
 	Runs                 = Family{prefix: "run."}
@@ -51,6 +53,7 @@ const (
 	Hubd       Room = "hubd"
 	Notifier   Room = "notifier"
 	Registrar  Room = "registrar"
+	Renderer   Room = "renderer"
 	Reporter   Room = "reporter"
 	Roller     Room = "roller"
 	Runner     Room = "runner"
@@ -76,8 +79,9 @@ func rooms(all ...Room) []Room { return all }
 
 // records is in the order of the document.
 var records = []Record{
-	{PlacementSpecs, "placement", "<placement>", api.Spec{}, "a placement as applied", rooms(Door), rooms(Hubd, Reporter, Roller, Salvage, Scheduler)},
-	{MemberSpecs, "member", "<member>", api.Spec{}, "a MemberCluster as applied", rooms(Door), rooms(Dispatcher, Disruptor, Enroller, Registrar, Reporter, Roller, Runner, Salvage, Scheduler)},
+	{PlacementSpecs, "placement", "<placement>", api.Spec{}, "a placement as applied", rooms(Door), rooms(Hubd, Renderer, Reporter, Roller, Salvage, Scheduler)},
+	{OverrideSpecs, "override", "<override>", api.Spec{}, "an override as applied, with digests in the place of what it puts into Secrets", rooms(Door), rooms(Renderer, Roller)},
+	{MemberSpecs, "member", "<member>", api.Spec{}, "a MemberCluster as applied", rooms(Door), rooms(Dispatcher, Disruptor, Enroller, Registrar, Renderer, Reporter, Roller, Runner, Salvage, Scheduler)},
 	{ObjectSpecs, "object", "<object>", api.Spec{}, "head of a content object: digest, labels", rooms(Door), rooms(Disruptor)},
 	{RunSpecs, "update run", "<run>", api.Spec{}, "an update run as applied, or as made of a profile", rooms(Door), rooms(Dispatcher, Runner)},
 	{StrategySpecs, "update strategy", "<strategy>", api.Spec{}, "an update strategy as applied", rooms(Door), rooms(Runner)},
@@ -86,11 +90,12 @@ var records = []Record{
 	{MaintenanceSpecs, "maintenance of member", "<member>", api.Spec{}, "the maintenance windows of a member", rooms(Door), rooms(Runner)},
 	{PoolSpecs, "node pool", "<pool>", api.Spec{}, "a node pool as applied", rooms(Door), rooms(Disruptor)},
 	{InstanceCatalogSpecs, "instance catalog", "<catalog>", api.Spec{}, "instance types, offerings and prices as applied", rooms(Door), rooms(Disruptor)},
-	{Snapshots, "snapshot", "<placement>.<index>", api.Snapshot{}, "what a placement selected, never changed", rooms(Door, Salvage), rooms(Reporter, Roller)},
-	{Members, "state of member", "<member>", api.MemberRecord{}, "state, labels and properties of a member", rooms(Registrar), rooms(Dispatcher, Disruptor, Door, Hubd, Reporter, Roller, Runner, Salvage, Scheduler)},
-	{Schedules, "schedule of", "<placement>", api.Schedule{}, "bindings with the scores of their pick", rooms(Scheduler, Salvage), rooms(Door, Hubd, Reporter, Roller)},
+	{Snapshots, "snapshot", "<placement>.<index>", api.Snapshot{}, "what a placement selected, never changed", rooms(Door, Salvage), rooms(Renderer, Reporter, Roller)},
+	{Members, "state of member", "<member>", api.MemberRecord{}, "state, labels and properties of a member", rooms(Registrar), rooms(Dispatcher, Disruptor, Door, Hubd, Renderer, Reporter, Roller, Runner, Salvage, Scheduler)},
+	{Schedules, "schedule of", "<placement>", api.Schedule{}, "bindings with the scores of their pick", rooms(Scheduler, Salvage), rooms(Door, Hubd, Renderer, Reporter, Roller)},
 	{Verdicts, "verdicts of", "<placement>", verdict.Verdicts{}, "why each member was picked or not", rooms(Scheduler, Salvage), nil},
-	{Releases, "release of", "<placement>", api.Release{}, "which snapshot each binding may run", rooms(Roller, Salvage), rooms(Dispatcher, Door, Reporter, Scheduler)},
+	{Renderings, "rendering of", "<placement>", api.Rendered{}, "what overrides make of the newest snapshot on each bound member", rooms(Renderer), rooms(Door, Roller)},
+	{Releases, "release of", "<placement>", api.Release{}, "which snapshot each binding may run", rooms(Roller, Salvage), rooms(Dispatcher, Door, Renderer, Reporter, Scheduler)},
 	{Statuses, "status of", "<placement>", api.PlacementStatus{}, "conditions, counts, first failures", rooms(Reporter, Salvage), rooms(Door, Hubd)},
 	{Runs, "state of update run", "<run>", api.UpdateRunStatus{}, "state of an update run: its whole tree, frozen membership, gates", rooms(Runner), rooms(Dispatcher, Disruptor, Door, Hubd)},
 	{Profiles, "state of profile", "<profile>", api.AutoUpgradeProfileStatus{}, "what an auto-upgrade profile last did", rooms(Runner), rooms(Door)},

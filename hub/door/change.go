@@ -147,19 +147,22 @@ func (f *draft) next(doc *document, stored *api.Spec, found bool) (api.Spec, err
 	if m := validate.As[api.MemberMaintenance](&doc.Decoded); m != nil {
 		f.defaultMaintenance(doc, m, stored, found)
 	}
-	if err := fill(doc, &next, stored, found); err != nil {
+	if err := f.fill(doc, &next, stored, found); err != nil {
 		return next, err
 	}
 	return next, f.checkEdit(doc, &next, stored)
 }
 
 // fill writes the body of a known kind, with the metadata that the hub sets.
-func fill(doc *document, next, stored *api.Spec, found bool) error {
+func (f *draft) fill(doc *document, next, stored *api.Spec, found bool) error {
 	meta := doc.Meta()
 	next.Labels = meta.Labels
 	meta.UID, meta.Generation, meta.CreationTimestamp = types.UID(next.UID), next.Generation, next.Created
 	tree, err := bodyOf(doc.Value)
 	if err != nil {
+		return err
+	}
+	if err := f.sealValues(doc, tree, next); err != nil {
 		return err
 	}
 	changed, err := specChanged(tree["spec"], stored, found)
@@ -174,7 +177,7 @@ func fill(doc *document, next, stored *api.Spec, found bool) error {
 	if next.Body, err = json.Marshal(tree); err != nil {
 		return fmt.Errorf("encoding %s: %w", doc.Object, err)
 	}
-	next.Size = len(next.Body)
+	next.Size = max(next.Size, len(next.Body))
 	return nil
 }
 

@@ -171,6 +171,13 @@ func (f *draft) deleteInside(stored *api.Spec, result *api.ApplyResult) error {
 			deleted++
 		}
 	}
+	for _, entry := range f.records.Specs[api.KindResourceOverride].All() {
+		if entry.Value.Object.Namespace == namespace && f.once(entry.Value.Object) {
+			f.erase(entry.Value.Object, entry.Revision)
+			f.audit(records.EventName(entry.Value.Object), "Deleted", entry.Value.Object.String())
+			deleted++
+		}
+	}
 	for _, entry := range f.records.Placements.All() {
 		if entry.Value.Object.Namespace != namespace || entry.Value.Deleted != nil {
 			continue

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -59,25 +60,30 @@ func (d *Door) roots() (map[string]bool, error) {
 // referred are the digests of content that something refers to.
 type referred struct {
 	bodies, works map[string]bool
-	// packs are those of works that others name.
-	packs map[string]bool
+	// packs are those of works that others name; rendered are those that name works of snapshots.
+	packs, rendered map[string]bool
+}
+
+// rank orders works: what is named goes before what names it.
+func (r *referred) rank(work string) int {
+	switch {
+	case r.packs[work]:
+		return 0
+	case r.rendered[work]:
+		return 2
+	}
+	return 1
 }
 
 // inOrder are works, each after those that it names: a work is not to name what is not there yet.
 func (r *referred) inOrder() []string {
 	return slices.SortedFunc(maps.Keys(r.works), func(a, b string) int {
-		if r.packs[a] != r.packs[b] {
-			if r.packs[a] {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(r.rank(a), r.rank(b)), strings.Compare(a, b))
 	})
 }
 
 func (d *Door) referred() (*referred, error) {
-	all := &referred{bodies: map[string]bool{}, works: map[string]bool{}, packs: map[string]bool{}}
+	all := &referred{bodies: map[string]bool{}, works: map[string]bool{}, packs: map[string]bool{}, rendered: map[string]bool{}}
 	if !d.store.State.Synced() {
 		return all, bus.ErrNotSynced
 	}
@@ -92,6 +98,13 @@ func (d *Door) referred() (*referred, error) {
 	}
 	releases, err := d.records.Releases.FindAll()
 	if err != nil {
+		return all, err
+	}
+	renderings, err := d.records.Renderings.FindAll()
+	if err != nil {
+		return all, err
+	}
+	if err := d.referOverrides(all); err != nil {
 		return all, err
 	}
 	for _, head := range objects {
@@ -114,6 +127,14 @@ func (d *Door) referred() (*referred, error) {
 	for _, release := range releases {
 		for i := range release.Value.Entries {
 			all.works[release.Value.Entries[i].Work] = true
+		}
+	}
+	for _, rendering := range renderings {
+		for _, made := range rendering.Value.Works {
+			all.works[made.Work], all.rendered[made.Work] = true, true
+			for _, pack := range made.Packs {
+				all.works[pack], all.packs[pack] = true, true
+			}
 		}
 	}
 	delete(all.bodies, "") // of those without

@@ -63,6 +63,9 @@ func (d *Door) judge(f *draft) error {
 	if err := d.judgeUpgrades(f); err != nil {
 		return err
 	}
+	if err := d.judgeOverrides(f); err != nil {
+		return err
+	}
 	d.noteNodes(f)
 	d.noteEffects(f)
 	return nil

@@ -21,6 +21,7 @@ import (
 	"flotilla/hub/gauger"
 	"flotilla/hub/notifier"
 	"flotilla/hub/registrar"
+	"flotilla/hub/renderer"
 	"flotilla/hub/reporter"
 	"flotilla/hub/roller"
 	"flotilla/hub/runner"
@@ -59,6 +60,7 @@ func (h *Hub) allRooms(s *store.Store) []room {
 		{"scheduler", scheduler.New(s, scheduler.Options{
 			Thresholds: h.thresholds(), Runs: h.runsOf("scheduler", ""), Log: log,
 		}).Run},
+		{"renderer", renderer.New(s, renderer.Options{Runs: h.runsOf("renderer", "member"), Log: log}).Run},
 		{"roller", roller.New(s, roller.Options{Runs: h.runsOf("roller", ""), Log: log}).Run},
 		{"reporter", reporter.New(s, reporter.Options{Grace: h.options.Policy.Grace, Runs: h.runsOf("reporter", "sweep"), Log: log}).Run},
 		{"runner", upgrades.Run},

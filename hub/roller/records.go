@@ -1,11 +1,13 @@
 package roller
 
 import (
+	"fmt"
 	"slices"
 
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
 	"flotilla/core/api"
+	"flotilla/core/render"
 	"flotilla/core/rollout"
 	"flotilla/subjects"
 )
@@ -13,24 +15,29 @@ import (
 // records are the tables a release depends on.
 type records struct {
 	placements *store.Table[api.Spec]
+	overrides  *store.Table[api.Spec]
 	members    *store.Table[api.Spec]
 	snapshots  *store.Table[api.Snapshot]
 	seen       *store.Table[api.MemberRecord]
 	schedules  *store.Table[api.Schedule]
+	renderings *store.Table[api.Rendered]
 	releases   *store.Records[api.Release]
 	results    *watch.Values[api.PlacementResult]
 
 	bound, released *store.Inverse
+	parsed          store.Parsed[*render.Override]
 }
 
 func newRecords(s *store.Store) *records {
 	a := s.State.As(subjects.Roller)
 	return &records{
 		placements: store.Reads[api.Spec](a, subjects.PlacementSpecs),
+		overrides:  store.Reads[api.Spec](a, subjects.OverrideSpecs),
 		members:    store.Reads[api.Spec](a, subjects.MemberSpecs),
 		snapshots:  store.Reads[api.Snapshot](a, subjects.Snapshots),
 		seen:       store.Reads[api.MemberRecord](a, subjects.Members),
 		schedules:  store.Reads[api.Schedule](a, subjects.Schedules),
+		renderings: store.Reads[api.Rendered](a, subjects.Renderings),
 		releases:   store.Writes[api.Release](a, subjects.Releases),
 		results:    watch.ValuesOf[api.PlacementResult](s.Results),
 		bound:      store.Bound(a),
@@ -55,6 +62,9 @@ func (r *records) gather(name string) (in rollout.Input, revision uint64, err er
 	if in.Latest, err = store.LatestSnapshot(r.snapshots, name, spec.UID); err != nil {
 		return in, 0, err
 	}
+	if err := r.gatherOverrides(name, &in); err != nil {
+		return in, 0, err
+	}
 	schedule, _, found, err := r.schedules.Find(name)
 	if err != nil {
 		return in, 0, err
@@ -70,6 +80,41 @@ func (r *records) gather(name string) (in rollout.Input, revision uint64, err er
 		in.Release = &release
 	}
 	return in, revision, nil
+}
+
+// gatherOverrides collects which overrides touch the newest snapshot of a placement, and what they come to. One that cannot
+// be read is left out, unless the placement was rendered with it.
+func (r *records) gatherOverrides(name string, in *rollout.Input) error {
+	broken := r.overrides.Broken()
+	if r.overrides.Len()+len(broken) == 0 || in.Latest == nil {
+		return nil
+	}
+	rendered, _, found, err := r.renderings.Find(name)
+	if err != nil {
+		return err
+	}
+	if found {
+		in.Rendered = &rendered
+	}
+	var all []*render.Override
+	for _, entry := range r.overrides.All() {
+		o, err := r.parsed.Of(entry.Name, entry.Revision, func() (*render.Override, error) { return render.Read(&entry.Value) })
+		if err == nil {
+			all = append(all, o)
+			continue
+		}
+		if broken == nil {
+			broken = map[string]error{}
+		}
+		broken[entry.Name] = err
+	}
+	for i := range rendered.Overrides {
+		if err := broken[rendered.Overrides[i].Name]; err != nil {
+			return fmt.Errorf("%s cannot be read: %w", api.OverrideName(rendered.Overrides[i].Name), err)
+		}
+	}
+	in.Overrides = render.Versions(render.Touching(name, in.Latest.Manifests, all))
+	return nil
 }
 
 // result is the newest result of a member about a placement, nil when there is none that can be read.

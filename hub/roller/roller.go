@@ -69,6 +69,7 @@ func (r *Roller) Run(ctx context.Context) error {
 	r.records.placements.OnChange(r.turned)
 	r.records.schedules.OnChange(r.turned)
 	r.records.releases.OnChange(r.turned)
+	r.records.renderings.OnChange(r.turned)
 	r.records.snapshots.OnChange(func(name string) { r.turned(subjects.Snapshots.Group(name)) })
 	r.records.members.OnChange(member)
 	r.records.seen.OnChange(member)

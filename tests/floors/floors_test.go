@@ -48,6 +48,7 @@ var rules = []rule{
 	{"core/validate", []string{"core/api", "core/strict", "core/phrase", "core/envelope"}, append([]string{"github.com/robfig/cron"}, kubernetesTypes...), impure, "a document is held to its kind's rules before anybody decides on it"},
 	{"core/window", []string{"core/api", "core/validate"}, nil, impure, "calendars know no upgrade and no node"},
 	{"core/content", []string{"core/api", "core/phrase", "core/strict", "core/seal", "core/envelope"}, kubernetesTypes, impure, "what a placement selects, wherever it goes"},
+	{"core/render", []string{"core/api", "core/content", "core/seal", "core/strict", "core/validate"}, kubernetesTypes, impure, "what a member is given, whatever becomes of it there"},
 	{"core/enrolment", []string{"core/api"}, kubernetesTypes, impure, "who may become a member, whatever is placed there"},
 	{"core/fullness", []string{"core/api"}, kubernetesTypes, impure, "how full a store is, whatever it stores"},
 	{"core/liveness", []string{"core/api", "core/strict", "core/enrolment"}, kubernetesTypes, impure, "a member lives or not, whatever is placed there"},

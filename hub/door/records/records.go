@@ -17,6 +17,7 @@ type Tables struct {
 	Snapshots  *store.Records[api.Snapshot]
 	Schedules  *store.Table[api.Schedule]
 	Releases   *store.Table[api.Release]
+	Renderings *store.Table[api.Rendered]
 	Seen       *store.Table[api.MemberRecord]
 	Runs       *store.Table[api.UpdateRunStatus]
 	Profiles   *store.Table[api.AutoUpgradeProfileStatus]
@@ -43,6 +44,7 @@ func New(s *store.State) *Tables {
 		Snapshots:  store.Writes[api.Snapshot](a, subjects.Snapshots),
 		Schedules:  store.Reads[api.Schedule](a, subjects.Schedules),
 		Releases:   store.Reads[api.Release](a, subjects.Releases),
+		Renderings: store.Reads[api.Rendered](a, subjects.Renderings),
 		Seen:       store.Reads[api.MemberRecord](a, subjects.Members),
 		Runs:       store.Reads[api.UpdateRunStatus](a, subjects.Runs),
 		Profiles:   store.Reads[api.AutoUpgradeProfileStatus](a, subjects.Profiles),
@@ -65,6 +67,8 @@ func (r *Tables) Place(ref api.ObjectRef) (table *store.Records[api.Spec], name 
 		return r.Placements, ref.Name
 	case ref.Kind == api.KindResourcePlacement:
 		return r.Placements, ref.Namespace + "/" + ref.Name
+	case ref.Kind == api.KindResourceOverride:
+		return r.Specs[ref.Kind], api.OverrideKey(ref.Namespace, ref.Name)
 	case r.Specs[ref.Kind] != nil:
 		return r.Specs[ref.Kind], ref.Name
 	}

@@ -34,6 +34,9 @@ func (v *View) render(ctx context.Context, entry *store.Entry[api.Spec], as rend
 	case v.records.Specs[api.KindNodePool]:
 		return v.renderPool(entry)
 	case v.records.Specs[entry.Value.Object.Kind]:
+		if entry.Value.Digest != "" && as.values {
+			break
+		}
 		return v.renderUpgrade(entry, as.brief)
 	}
 	body, err := v.store.Content.Get(ctx, entry.Value.Digest)

@@ -54,8 +54,12 @@ var limits = map[reflect.Type]map[string]limit{
 	reflect.TypeFor[api.Toleration](): {
 		"operator": words(api.TolerationEqual, api.TolerationExists), "effect": words(api.EffectNoSchedule),
 	},
-	reflect.TypeFor[api.Taint]():    {"effect": words(api.EffectNoSchedule)},
-	reflect.TypeFor[api.Strategy](): {"type": words(api.StrategyRollingUpdate)},
+	reflect.TypeFor[api.ClusterOverridePlacement](): {"scope": words(api.OverrideScopeCluster)},
+	reflect.TypeFor[api.OverridePlacement]():        {"scope": words(api.OverrideScopeCluster, api.OverrideScopeNamespaced)},
+	reflect.TypeFor[api.OverrideRule]():             {"overrideType": words(api.OverrideJSONPatch, api.OverrideDelete)},
+	reflect.TypeFor[api.JSONPatchOverride]():        {"op": words(api.PatchAdd, api.PatchRemove, api.PatchReplace)},
+	reflect.TypeFor[api.Taint]():                    {"effect": words(api.EffectNoSchedule)},
+	reflect.TypeFor[api.Strategy]():                 {"type": words(api.StrategyRollingUpdate)},
 	reflect.TypeFor[api.RollingUpdate](): {
 		"maxUnavailable": percentage, "maxSurge": percentage, "unavailablePeriodSeconds": atLeast(0),
 	},

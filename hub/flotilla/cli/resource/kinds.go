@@ -42,6 +42,14 @@ var Kinds = []Type{
 		Word: "rp", List: "rp", Applied: rollout, Described: why,
 	},
 	{
+		APIVersion: PlacementVersion, Kind: api.KindClusterResourceOverride, Plural: "clusterresourceoverrides", Short: []string{"cro", "overrides", "override"},
+		Word: "override", Applied: always("get placements"),
+	},
+	{
+		APIVersion: PlacementVersion, Kind: api.KindResourceOverride, Plural: "resourceoverrides", Short: []string{"ro"}, Namespaced: true,
+		Word: "ro", Applied: always("get placements"),
+	},
+	{
 		APIVersion: ClusterVersion, Kind: api.KindMemberCluster, Plural: "memberclusters", Short: []string{"mc", "members", "member"},
 		Word: "member", List: "members", Applied: always("get members"), Described: named("events --member"),
 	},

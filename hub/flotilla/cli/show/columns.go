@@ -38,6 +38,8 @@ var rows = map[string]row{
 	api.KindMemberCluster:            rowOf(memberColumns),
 	api.KindClusterResourcePlacement: rowOf(placementColumns),
 	api.KindResourcePlacement:        rowOf(placementColumns),
+	api.KindClusterResourceOverride:  rowOf(clusterOverrideColumns),
+	api.KindResourceOverride:         rowOf(overrideColumns),
 	api.KindUpdateRun:                rowOf(runColumns),
 	api.KindUpdateStrategy:           rowOf(strategyColumns),
 	api.KindAutoUpgradeProfile:       rowOf(profileColumns),
