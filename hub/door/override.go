@@ -36,7 +36,7 @@ func (f *draft) sealValues(doc *document, tree map[string]any, next *api.Spec) e
 	return nil
 }
 
-// referOverrides adds what overrides that put values into Secrets refer to.
+// referOverrides adds what overrides that put values into Secrets refer to, and the works that were made by overrides.
 func (d *Door) referOverrides(all *referred) error {
 	specs, err := d.records.Specs[api.KindClusterResourceOverride].FindAll()
 	if err != nil {
@@ -44,6 +44,18 @@ func (d *Door) referOverrides(all *referred) error {
 	}
 	for _, spec := range specs {
 		all.bodies[spec.Value.Digest], all.bodies[spec.Value.SealedOverlay] = true, true
+	}
+	renderings, err := d.records.Renderings.FindAll()
+	if err != nil {
+		return err
+	}
+	for _, rendering := range renderings {
+		for _, made := range rendering.Value.Works {
+			all.works[made.Work], all.rendered[made.Work] = true, true
+			for _, pack := range made.Packs {
+				all.works[pack], all.packs[pack] = true, true
+			}
+		}
 	}
 	return nil
 }

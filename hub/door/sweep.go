@@ -100,10 +100,6 @@ func (d *Door) referred() (*referred, error) {
 	if err != nil {
 		return all, err
 	}
-	renderings, err := d.records.Renderings.FindAll()
-	if err != nil {
-		return all, err
-	}
 	if err := d.referOverrides(all); err != nil {
 		return all, err
 	}
@@ -127,14 +123,6 @@ func (d *Door) referred() (*referred, error) {
 	for _, release := range releases {
 		for i := range release.Value.Entries {
 			all.works[release.Value.Entries[i].Work] = true
-		}
-	}
-	for _, rendering := range renderings {
-		for _, made := range rendering.Value.Works {
-			all.works[made.Work], all.rendered[made.Work] = true, true
-			for _, pack := range made.Packs {
-				all.works[pack], all.packs[pack] = true, true
-			}
 		}
 	}
 	delete(all.bodies, "") // of those without
