@@ -68,6 +68,19 @@ var guides = map[string]guide{
 			"flotilla budgets":                         `workers`,
 		},
 	},
+	"rollouts": {
+		path: "../docs/rollouts.md",
+		says: map[string]string{
+			"flotilla get placement crp-rolling-update -o yaml":                  `reason: errors in the first region`,
+			"flotilla rollout undo placement/crp-rolling-update":                 `(?s)back to revision 1, as revision 3.*pinned to revision 1 by admin.*paused by admin.* undone`,
+			"flotilla rollout resume placement/crp-rolling-update":               `follows what it selects`,
+			"flotilla rollout status placement/crp-rolling-update --timeout 90s": `rolled out, .*pinned to revision 1 by admin`,
+			"flotilla rollout history placement/crp-rolling-update":              `(?m)^3 .* back to revision 1, pinned$`,
+			"flotilla rollout history placement/crp-rolling-update --revision 3": `(?m)^  ~ Deployment/storefront/store$`,
+			"flotilla rollout restart placement/crp-rolling-update":              `restarted`,
+			"flotilla events placement/crp-rolling-update":                       `(?s)RolloutPaused.*RolloutUndone.*RolloutResumed.*RolloutRestarted`,
+		},
+	},
 	"update runs": {
 		path: "../docs/updates.md",
 		says: map[string]string{

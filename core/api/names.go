@@ -26,6 +26,8 @@ const (
 	// AnnotationProgressDeadline on a placement is for how long no member may advance before its rollout
 	// counts as standing still (D26); absent means DefaultProgressDeadline, 0 never.
 	AnnotationProgressDeadline = "flotilla.io/progress-deadline"
+	// AnnotationPaused on a placement is a Pause as JSON; the hub sets it, and nobody else can.
+	AnnotationPaused = "flotilla.io/paused"
 	// AnnotationAgentLabels on a MemberCluster lists, comma separated, the label keys its agent may
 	// set; "*" stands for any key, "prefix/*" for any key of a prefix.
 	AnnotationAgentLabels = "flotilla.io/agent-labels"

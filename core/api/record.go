@@ -109,7 +109,15 @@ type Snapshot struct {
 	Manifests []Manifest `json:"manifests"`
 	// Error says why the selectors could not be followed; then Manifests is empty and nothing moves.
 	Error string `json:"error,omitempty"`
+	// By is whose request cut the snapshot, Request the id of that.
+	By      string `json:"by,omitempty"`
+	Request string `json:"request,omitempty"`
+	// Undo is set where a person went back to an earlier snapshot.
+	Undo *Undo `json:"undo,omitempty"`
 }
+
+// Pinned says that members are to stay with the snapshot although the placement selects something else.
+func (s *Snapshot) Pinned() bool { return s != nil && s.Undo != nil && s.Undo.Selected != "" }
 
 // Work is a document in bucket content: what one member is to hold for one placement, in apply
 // order. It is the head of a bundle, which carries bodies too. Its digest is of the names and digests alone; members that

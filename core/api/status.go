@@ -27,6 +27,10 @@ type PlacementStatus struct {
 	Withdrawals []Withdrawal `json:"withdrawals,omitempty"`
 	// Rollout is nil while there is nothing to roll out.
 	Rollout *Rollout `json:"rollout,omitempty"`
+	// Paused says that no member moves, Pinned that members stay with an earlier revision than the placement selects; nil
+	// for most.
+	Paused *Pause `json:"paused,omitempty"`
+	Pinned *Pin   `json:"pinned,omitempty"`
 	// Mark and Alarms are for the next aggregate; users are not shown them.
 	Mark   *RolloutMark `json:"mark,omitempty"`
 	Alarms []Alarm      `json:"alarms,omitempty"`

@@ -78,16 +78,22 @@ func (x *Index) SizeOf(m *api.Manifest) int {
 		head, _ := x.Get(m.ObjectRef)
 		return head.Size
 	}
-	head, found := x.heads[envelopeKey(m.Envelope)]
-	if !found {
-		return 0
-	}
+	head, _ := x.EnvelopeOf(m)
 	for i := range head.Wrapped {
 		if head.Wrapped[i].Digest == m.Digest {
 			return head.Wrapped[i].Size
 		}
 	}
 	return 0
+}
+
+// EnvelopeOf is the head of the envelope that a manifest lies in.
+func (x *Index) EnvelopeOf(m *api.Manifest) (api.Spec, bool) {
+	head, found := x.heads[envelopeKey(m.Envelope)]
+	if !found {
+		return api.Spec{}, false
+	}
+	return *head, true
 }
 
 // envelopeKey is the Key of an envelope that a manifest names.

@@ -14,4 +14,8 @@
 //     move to the newest snapshot within those places, so that a broken snapshot can be repaired;
 //     and it may be withdrawn as soon as enough others are ready.
 //   - A member without a heartbeat is not ready, whatever it last reported.
+//
+// While a placement is paused no member moves: none gets another snapshot, another apply strategy, or the placement at
+// all, and none gives it up, unless the placement is deleted or its member leaves. What was given before goes on.
+// History says which snapshots follow each other when a person goes back to one.
 package rollout

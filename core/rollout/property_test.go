@@ -91,6 +91,35 @@ func (s *sim) disturb() {
 	case 3:
 		m := s.members[s.rng.IntN(len(s.members))]
 		s.setOffline(m, !m.offline)
+	case 4:
+		s.pause(s.rng.IntN(2) == 0)
+	}
+}
+
+func (s *sim) pause(paused bool) {
+	s.in.Placement.Annotations = nil
+	if paused {
+		s.in.Placement.Annotations = map[string]string{api.AnnotationPaused: `{"by":"anna"}`}
+	}
+}
+
+// checkPause: while the rollout is paused nobody is given, or told, anything new, and whoever would have to move knows who
+// paused it.
+func (s *sim) checkPause(t *testing.T, p Plan) {
+	if s.in.Placement.Annotations == nil {
+		return
+	}
+	require.Empty(t, p.Advance)
+	require.Empty(t, p.Withdraw)
+	for _, h := range p.Hold {
+		require.Equal(t, "waits: paused by anna", h.Reason)
+	}
+	for i := range p.Release.Entries {
+		after := p.Release.Entries[i]
+		before := entryOf(s.in.Release, after.Member)
+		require.NotNil(t, before)
+		before.Snapshot = after.Snapshot // of the same work
+		require.Equal(t, *before, after)
 	}
 }
 
@@ -165,6 +194,7 @@ func (s *sim) step(t *testing.T) Plan {
 	s.checkMovement(t, p)
 	s.checkSurge(t, p)
 	s.checkGenerations(t, p)
+	s.checkPause(t, p)
 	if p.Changed {
 		s.in.Release = &p.Release
 	}
@@ -283,6 +313,7 @@ func (s *sim) calm(t *testing.T) {
 	for _, m := range s.members {
 		s.setOffline(m, false)
 	}
+	s.pause(false)
 	s.publish("")
 	for range 400 {
 		s.act()

@@ -98,6 +98,9 @@ func decide(in Input, known Source) *rollout {
 	case r.ending():
 	case r.blocked() != "":
 		r.holdMovers(r.blocked())
+	case r.paused != "":
+		r.renumber()
+		r.holdMovers(r.paused)
 	default:
 		r.aim()
 		r.renumber()

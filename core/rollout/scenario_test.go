@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ func TestScenarios(t *testing.T) {
 func (w *world) commands() map[string]scenario.Command {
 	return map[string]scenario.Command{
 		"placement": w.placement, "bind": w.bind, "snapshot": w.snapshot, "report": w.report, "member": w.member,
-		"tick": w.tick, "delete": w.delete, "next": w.next, "settle": w.settle, "show": w.show, "apply-strategy": w.applyStrategy,
+		"tick": w.tick, "delete": w.delete, "next": w.next, "settle": w.settle, "show": w.show, "apply-strategy": w.applyStrategy, "pause": w.pause, "resume": w.resume,
 	}
 }
 
@@ -179,6 +180,19 @@ func (w *world) delete(_ *testing.T, args []string) string {
 	case len(args) > 0 && args[0] == "done":
 		w.in.Placement, w.in.Schedule, w.in.Latest = api.Placement{}, nil, nil
 	}
+	return ""
+}
+
+// pause BY [REASON…].
+func (w *world) pause(t *testing.T, args []string) string {
+	text, err := json.Marshal(api.Pause{By: args[0], Since: metav1.NewTime(w.in.Now), Reason: strings.Join(args[1:], " ")})
+	require.NoError(t, err)
+	w.in.Placement.Annotations = map[string]string{api.AnnotationPaused: string(text)}
+	return ""
+}
+
+func (w *world) resume(*testing.T, []string) string {
+	w.in.Placement.Annotations = nil
 	return ""
 }
 

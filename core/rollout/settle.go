@@ -71,13 +71,16 @@ func (r *rollout) withdraw(s *slot, abandon bool) {
 }
 
 // followApplyStrategy hands a changed apply strategy to every member at once: it says how to write
-// objects, not which.
+// objects, not which. A rollout that is paused waits with that too.
 func (r *rollout) followApplyStrategy() {
+	if r.paused != "" {
+		return
+	}
 	want := r.in.Placement.Spec.Strategy.ApplyStrategy
 	for _, s := range r.slots {
 		if s.live() && !reflect.DeepEqual(s.entry.Apply, want) {
 			s.entry.Apply = want
-			s.entry.Generation = 0
+			s.entry.Generation, s.verdict = 0, verdict{}
 		}
 	}
 }

@@ -62,11 +62,15 @@ type rollout struct {
 	rendered *api.Rendered // of latest and its overrides, nil where there are none or it is not known
 	step     int64         // of the release as it stands
 	idle     bool          // nobody has to move: whether members are ready changes nothing
+	paused   string        // who paused the rollout, empty when nobody did
 	out      Plan
 }
 
 func newRollout(in Input, known Source) *rollout {
 	r := &rollout{in: in}
+	if pause := api.PauseOf(in.Placement.Annotations); pause != nil {
+		r.paused = "waits: " + pause.String()
+	}
 	uid := string(in.Placement.UID)
 	if in.Schedule != nil && in.Schedule.UID == uid {
 		r.schedule = in.Schedule

@@ -168,6 +168,8 @@ func nameText(ref api.ObjectRef) string {
 // waitsFor is the sentence about a rollout that is not complete: the first of so many holders are told of.
 func (e *evaluation) waitsFor(first []api.HeldUp, held int, until time.Time) string {
 	switch {
+	case e.paused() != nil:
+		return e.paused().String()
 	case held > 0:
 		return "held up by " + heldText(first, held)
 	case !until.IsZero():

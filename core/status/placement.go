@@ -129,7 +129,8 @@ func (e *evaluation) rest(going *api.Rollout) []finding {
 func (e *evaluation) because(kind string, going *api.Rollout) string {
 	switch {
 	case going == nil:
-	case (kind == api.ConditionRolloutStarted || kind == api.ConditionOverridden) && going.HeldUpTotal > 0:
+	case (kind == api.ConditionRolloutStarted || kind == api.ConditionOverridden) && going.HeldUpTotal > 0,
+		kind == api.ConditionRolloutStarted && e.paused() != nil:
 		return "; " + going.Message
 	case going.Complete && (kind == api.ConditionApplied || kind == api.ConditionAvailable):
 		for i := range e.views {

@@ -45,6 +45,9 @@ func (e *evaluation) mark() *api.RolloutMark {
 	default:
 		m.Since = before.Since
 	}
+	if before != nil && e.previous.Paused != nil && e.paused() == nil {
+		m.Since = e.seconds(e.in.Now) // it was nobody's fault that none advanced
+	}
 	if picked == 0 {
 		m.Completed = e.highest()
 		if before != nil && before.Snapshot == m.Snapshot {
@@ -142,7 +145,7 @@ func (e *evaluation) rollout(m *api.RolloutMark) *api.Rollout {
 	until := e.waitsUntil()
 	out.Message = e.waitsFor(out.HeldUpBy, len(held), until)
 	deadline := api.ProgressDeadline(e.in.Placement.Annotations)
-	if deadline == 0 || len(held) == 0 && until.IsZero() && e.allowsNothing() {
+	if deadline == 0 || e.paused() != nil || len(held) == 0 && until.IsZero() && e.allowsNothing() {
 		return out
 	}
 	from := m.Since.Time
@@ -152,6 +155,9 @@ func (e *evaluation) rollout(m *api.RolloutMark) *api.Rollout {
 	out.Deadline = new(metav1.NewTime(from.Add(deadline)).Rfc3339Copy())
 	return out
 }
+
+// paused says who paused the rollout; nil when nobody did.
+func (e *evaluation) paused() *api.Pause { return api.PauseOf(e.in.Placement.Annotations) }
 
 // allowsNothing says that the strategy itself lets no member move to another snapshot.
 func (e *evaluation) allowsNothing() bool {
@@ -191,6 +197,8 @@ func (e *evaluation) progressing(r *api.Rollout) finding {
 	case r.Complete:
 		f.reason, f.since = reasonCompleted, r.Since.Time
 		f.message = fmt.Sprintf("snapshot %d became available on every member", r.Snapshot)
+	case e.paused() != nil:
+		f.status, f.reason = metav1.ConditionUnknown, reasonPaused
 	case e.overdue(r):
 		f.status, f.reason, f.since = metav1.ConditionFalse, reasonDeadlineExceeded, r.Deadline.Time
 		f.message = fmt.Sprintf("no member has advanced for %s; %s", brief(r.Deadline.Sub(r.Since.Time)), r.Message)

@@ -48,6 +48,7 @@ const (
 
 	reasonProgressing      = "RolloutProgressing"
 	reasonCompleted        = "RolloutCompleted"
+	reasonPaused           = "RolloutPaused"
 	reasonDeadlineExceeded = api.ReasonDeadlineExceeded
 
 	reasonFoundDrifts     = "FoundDrifts" // of an object

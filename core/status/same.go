@@ -19,6 +19,7 @@ func Same(a, b *api.PlacementStatus) bool {
 		slices.Equal(a.Unconfirmed, b.Unconfirmed) &&
 		slices.EqualFunc(a.Withdrawals, b.Withdrawals, sameWithdrawal) &&
 		samePointed(a.Rollout, b.Rollout, sameRollout) &&
+		samePointed(a.Paused, b.Paused, samePause) && samePointed(a.Pinned, b.Pinned, samePin) &&
 		samePointed(a.Mark, b.Mark, sameMark) &&
 		slices.EqualFunc(a.Alarms, b.Alarms, sameAlarm)
 }
@@ -72,6 +73,14 @@ func sameHeldUp(a, b api.HeldUp) bool {
 	same := sameTime(&a.Since, &b.Since)
 	a.Since, b.Since = metav1.Time{}, metav1.Time{}
 	return same && a == b
+}
+
+func samePause(a, b api.Pause) bool {
+	return a.By == b.By && a.Reason == b.Reason && sameTime(&a.Since, &b.Since)
+}
+
+func samePin(a, b api.Pin) bool {
+	return a.By == b.By && a.Revision == b.Revision && sameTime(&a.Since, &b.Since)
 }
 
 func sameMark(a, b api.RolloutMark) bool {

@@ -38,11 +38,38 @@ func (w *world) commands() map[string]scenario.Command {
 		"namespace": w.namespace, "generation": w.generation, "schedule": w.schedule, "unpicked": w.unpicked, "snapshot": w.snapshot,
 		"deadline": w.deadline, "unavailable": w.unavailable, "listen": w.listen, "forget": w.forget, "rollout": w.rollout, "lines": w.lines,
 		"release": w.release, "hold": w.hold, "report": w.report, "member": w.member, "tick": w.tick, "status": w.status, "members": w.members,
+		"pause": w.pause, "undo": w.undo,
 	}
 }
 
 func (w *world) namespace(_ *testing.T, args []string) string {
 	w.in.Placement.Namespace = args[0]
+	return ""
+}
+
+// pause [BY] pauses the rollout, or resumes it.
+func (w *world) pause(t *testing.T, args []string) string {
+	delete(w.in.Placement.Annotations, api.AnnotationPaused)
+	if len(args) > 0 {
+		text, err := json.Marshal(api.Pause{By: args[0], Since: metav1.NewTime(w.in.Now)})
+		require.NoError(t, err)
+		w.annotate(api.AnnotationPaused, string(text))
+	}
+	return ""
+}
+
+func (w *world) annotate(name, value string) {
+	if w.in.Placement.Annotations == nil {
+		w.in.Placement.Annotations = map[string]string{}
+	}
+	w.in.Placement.Annotations[name] = value
+}
+
+// undo REVISION BY says that the newest snapshot is pinned to another.
+func (w *world) undo(t *testing.T, args []string) string {
+	of, err := strconv.ParseInt(args[0], 10, 64)
+	require.NoError(t, err)
+	w.in.Latest.Undo, w.in.Latest.By, w.in.Latest.Created = &api.Undo{Of: of, Selected: "d"}, args[1], metav1.NewTime(w.in.Now)
 	return ""
 }
 
@@ -273,7 +300,7 @@ func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
 // deadline DURATION sets the annotation.
 func (w *world) deadline(_ *testing.T, args []string) string {
-	w.in.Placement.Annotations = map[string]string{api.AnnotationProgressDeadline: args[0]}
+	w.annotate(api.AnnotationProgressDeadline, args[0])
 	return ""
 }
 
@@ -316,6 +343,12 @@ func render(st api.PlacementStatus) string {
 	var b strings.Builder
 	renderConditions(&b, "", st.Conditions)
 	fmt.Fprintf(&b, "snapshot %q, %d selected, counts %+v\n", st.ObservedSnapshot, len(st.SelectedResources), st.Counts)
+	if st.Pinned != nil {
+		fmt.Fprintf(&b, "%s\n", st.Pinned)
+	}
+	if st.Paused != nil {
+		fmt.Fprintf(&b, "%s\n", st.Paused)
+	}
 	if len(st.Unconfirmed) > 0 {
 		fmt.Fprintf(&b, "unconfirmed %s\n", strings.Join(st.Unconfirmed, " "))
 	}

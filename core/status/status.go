@@ -71,6 +71,8 @@ func (e *evaluation) summary() (st api.PlacementStatus) {
 		Conditions:         e.conditions(going),
 		Counts:             e.counts(),
 		Rollout:            going,
+		Paused:             api.PauseOf(e.in.Placement.Annotations),
+		Pinned:             api.PinOf(e.latest),
 		Mark:               mark,
 		Alarms:             e.alarms(),
 	}

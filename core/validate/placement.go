@@ -54,7 +54,7 @@ func (fs rules) also(more strict.Findings) rules {
 }
 
 func placementRules(p *api.Placement) (rules, []string) {
-	return validatePlacement(p), append(annotationNotes(p.Annotations, api.AnnotationFailoverAfter, api.AnnotationProgressDeadline), placementNotes(p)...)
+	return validatePlacement(p), append(annotationNotes(p.Annotations, api.AnnotationFailoverAfter, api.AnnotationProgressDeadline, api.AnnotationPaused), placementNotes(p)...)
 }
 
 func validatePlacement(p *api.Placement) rules {

@@ -79,7 +79,11 @@ func (f *draft) applyAll(ctx context.Context, documents []document) error {
 	if err := f.noteSelections(documents); err != nil {
 		return err
 	}
-	return f.cut()
+	if err := f.cut(); err != nil {
+		return err
+	}
+	f.noteSteering()
+	return nil
 }
 
 // commit stores the draft: content first, then the records, all or none, then what happened.

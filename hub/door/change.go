@@ -144,6 +144,9 @@ func (f *draft) next(doc *document, stored *api.Spec, found bool) (api.Spec, err
 		f.refused.faults = append(f.refused.faults, validate.Change(stored, &doc.Decoded)...)
 	}
 	validate.Fill(&doc.Decoded)
+	if p := validate.As[api.Placement](&doc.Decoded); p != nil {
+		keepPause(doc, p, stored)
+	}
 	if m := validate.As[api.MemberMaintenance](&doc.Decoded); m != nil {
 		f.defaultMaintenance(doc, m, stored, found)
 	}

@@ -150,6 +150,13 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbStatus:      reading(d, d.view.Status),
 		api.VerbVersion:     reading(d, d.view.Version),
 		api.VerbUnconfirmed: reading(d, d.view.Unconfirmed),
+
+		api.VerbRolloutHistory: reading(d, d.view.History),
+		api.VerbRolloutUndo:    writing(d, d.steering((*draft).undo)),
+		api.VerbRolloutPause:   writing(d, d.steering((*draft).pause)),
+		api.VerbRolloutResume:  writing(d, d.steering((*draft).resume)),
+		api.VerbRolloutRestart: writing(d, d.restart),
+
 		api.VerbRaw:         reading(d, d.view.Raw),
 		api.VerbWhoami:      reading(d, d.view.Whoami),
 		api.VerbUserAdd:     writing(d, d.users.Add),

@@ -71,13 +71,15 @@ type selection struct {
 	named map[string]struct{}
 	// cuts are the snapshots that are cut, by the key of their placement.
 	cuts map[string]*api.Snapshot
+	// ended are the pins that what is selected ends, by the key of their placement.
+	ended map[string]*api.Pin
 }
 
 func (d *Door) newDraft(by api.Caller, request string) *draft {
 	return &draft{
 		door: d, records: d.records, by: by, request: request, now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)),
 		batch:     batch{written: map[int]int{}, erased: map[int]api.ObjectRef{}},
-		selection: selection{index: d.shelf.Current(), placements: map[string]*api.Placement{}, named: map[string]struct{}{}, cuts: map[string]*api.Snapshot{}},
+		selection: selection{index: d.shelf.Current(), placements: map[string]*api.Placement{}, named: map[string]struct{}{}, cuts: map[string]*api.Snapshot{}, ended: map[string]*api.Pin{}},
 		going:     map[api.ObjectRef]bool{},
 	}
 }

@@ -85,6 +85,8 @@ func requestID(request any) string {
 		return unlessDry(r.Request, r.DryRun)
 	case *api.DeleteRequest:
 		return unlessDry(r.Request, r.DryRun)
+	case *api.RolloutRequest:
+		return unlessDry(r.Request, r.DryRun)
 	case *api.AdmitRequest:
 		return r.Request
 	case *api.UserAddRequest:

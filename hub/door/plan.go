@@ -43,6 +43,9 @@ func (d *Door) plan(ctx context.Context, request *api.PlanRequest) (any, error) 
 			in.Notes = append(in.Notes, f.results[i].Object.String()+": "+note)
 		}
 	}
+	if whole {
+		in.Notes = append(in.Notes, d.steeringNotes(in.Subjects)...)
+	}
 	if err := d.planRuns(f, documents, request, &in); err != nil {
 		return nil, err
 	}
@@ -108,8 +111,8 @@ func (d *Door) subjects(f *draft, documents []document, whole bool) []plan.Subje
 		_, named := f.named[key]
 		subject := d.view.Subject(p)
 		subject.Quiet = !named && !whole
-		if f.touched || named {
-			subject.Content = plan.Compare(p, d.records.Latest(key, string(p.UID)), f.index)
+		if latest := d.records.Latest(key, string(p.UID)); (f.touched || named) && (!latest.Pinned() || f.cuts[key] != nil) {
+			subject.Content = plan.Compare(p, latest, f.index)
 		}
 		if !subject.Quiet || moving || subject.Content != nil {
 			subject.Released = d.released(f, p)
@@ -117,6 +120,19 @@ func (d *Door) subjects(f *draft, documents []document, whole bool) []plan.Subje
 		}
 	}
 	return subjects
+}
+
+// steeringNotes says which placements of a plan are paused, or stay with an earlier revision.
+func (d *Door) steeringNotes(subjects []plan.Subject) (notes []string) {
+	f := d.newDraft(door, "")
+	for i := range subjects {
+		p := &subjects[i].Placement
+		for _, note := range f.steeringOf(p) {
+			notes = append(notes, objectOf(p).String()+": "+note)
+		}
+	}
+	slices.Sort(notes)
+	return notes
 }
 
 // released is how the rollout of a placement stands, with the snapshot that a draft cuts.

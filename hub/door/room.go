@@ -16,6 +16,7 @@ var needsRoom = map[string]bool{
 	api.VerbRunGenerate: true, api.VerbRunStart: true, api.VerbRunApprove: true, api.VerbRunRerun: true, api.VerbRunSkip: true,
 	api.VerbRunStop: false, api.VerbDeleteNode: false, api.VerbUserAdd: true, api.VerbUserRevoke: false,
 	api.VerbRestore: true,
+	api.VerbRolloutUndo: false, api.VerbRolloutPause: false, api.VerbRolloutResume: true, api.VerbRolloutRestart: true,
 }
 
 // NoRoom is the reason why nothing is stored and what to do; nil when there is room.

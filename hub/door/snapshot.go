@@ -8,7 +8,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/phrase"
-	"flotilla/hub/door/records"
+	"flotilla/core/rollout"
 	"flotilla/subjects"
 )
 
@@ -17,11 +17,39 @@ func (f *draft) cutOne(p *api.Placement) error {
 	if p.DeletionTimestamp != nil {
 		return nil
 	}
-	next := f.selected(p)
-	kept, broken := f.records.Snapshots.Group(p.Key()), f.brokenSnapshots(p.Key())
-	if last := records.Newest(kept, next.UID); len(broken) == 0 && last != nil && last.Error == next.Error && slices.Equal(last.Manifests, next.Manifests) {
-		return nil
+	selected := f.selected(p)
+	past, broken := f.historyOf(p), f.brokenSnapshots(p.Key())
+	next, ended := past.Follow(&selected)
+	if ended {
+		f.unpinned(p, past.Newest())
 	}
+	switch {
+	case next != nil:
+	case len(broken) == 0:
+		return nil
+	case past.Newest().Pinned():
+		next = past.Newest() // once more, behind what cannot be read
+	default:
+		next = &selected
+	}
+	return f.cutAs(p, *next, broken)
+}
+
+// historyOf are the snapshots of a placement that are kept, oldest first, without those of a former one of its name.
+func (f *draft) historyOf(p *api.Placement) rollout.History {
+	kept := f.records.Snapshots.Group(p.Key())
+	past := make(rollout.History, 0, len(kept))
+	for i := range kept {
+		if kept[i].Value.UID == string(p.UID) {
+			past = append(past, &kept[i].Value)
+		}
+	}
+	return past
+}
+
+// cutAs makes a snapshot the newest of its placement.
+func (f *draft) cutAs(p *api.Placement, next api.Snapshot, broken map[string]int64) error {
+	kept := f.records.Snapshots.Group(p.Key())
 	if err := f.bundle(&next, kept); err != nil {
 		return fmt.Errorf("cutting a snapshot of %s: %w", p.Key(), err)
 	}
@@ -104,7 +132,7 @@ func (f *draft) blind() bool {
 func (f *draft) selected(p *api.Placement) api.Snapshot {
 	snapshot := api.Snapshot{
 		Header: api.NewHeader(api.KindSnapshot), Placement: p.Key(), UID: string(p.UID), Created: f.now,
-		Manifests: []api.Manifest{},
+		Manifests: []api.Manifest{}, By: f.by.Name, Request: f.request,
 	}
 	manifests, err := content.Select(p.Spec.ResourceSelectors, p.Namespace, f.index)
 	if err != nil {

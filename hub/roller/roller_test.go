@@ -323,3 +323,32 @@ func TestBrokerRestart(t *testing.T) {
 	h.answer(t, "berlin")
 	h.eventually(t, "berlin:2 oslo:2")
 }
+
+// A rollout that is paused moves nobody, whoever leads; resumed, it goes on.
+func TestAPauseMovesNobody(t *testing.T) {
+	h := start(t, "berlin", "oslo")
+	h.placement(t, "u1", `{}`, false)
+	h.snapshot(t, "u1", 1)
+	h.schedule(t, "u1", "berlin")
+	h.eventually(t, "berlin:1")
+	h.placement(t, "u1", `{"metadata":{"annotations":{"flotilla.io/paused":"{\"by\":\"anna\"}"}}}`, false)
+	h.snapshot(t, "u1", 2)
+	h.schedule(t, "u1", "berlin", "oslo")
+	paused := func() {
+		bustest.Eventually(t, func() error {
+			release, _, _ := h.releases.Get("web")
+			if len(release.Held) != 2 || release.Held[0].Reason != "waits: paused by anna" {
+				return fmt.Errorf("held %v", release.Held)
+			}
+			return nil
+		})
+		require.Equal(t, "berlin:1", text(h.release()))
+	}
+	paused()
+	h.stop()
+	h.run(t)
+	h.bystander(t)
+	paused()
+	h.placement(t, "u1", `{}`, false)
+	h.eventually(t, "berlin:2 oslo:2")
+}

@@ -77,11 +77,7 @@ func (r *Tables) Place(ref api.ObjectRef) (table *store.Records[api.Spec], name 
 
 // Latest is the newest snapshot of a placement, nil while it has none.
 func (r *Tables) Latest(placement, uid string) *api.Snapshot {
-	return Newest(r.Snapshots.Group(placement), uid)
-}
-
-// Newest is the last of snapshots, sorted by index, that is of the object with that uid.
-func Newest(snapshots []store.Entry[api.Snapshot], uid string) *api.Snapshot {
+	snapshots := r.Snapshots.Group(placement)
 	for i := len(snapshots) - 1; i >= 0; i-- {
 		if snapshots[i].Value.UID == uid {
 			return &snapshots[i].Value

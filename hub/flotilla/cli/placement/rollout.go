@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 )
@@ -25,7 +26,8 @@ type rolloutOptions struct {
 }
 
 func (a Commands) rolloutCommand() *cobra.Command {
-	return session.Group("rollout", "Follow how a placement reaches its members", a.rolloutStatusCommand())
+	return session.Group("rollout", "Follow and steer how a placement reaches its members",
+		a.rolloutStatusCommand(), a.historyCommand(), a.undoCommand(), a.pauseCommand(), a.resumeCommand(), a.restartCommand())
 }
 
 func (a Commands) rolloutStatusCommand() *cobra.Command {
@@ -36,7 +38,8 @@ func (a Commands) rolloutStatusCommand() *cobra.Command {
 		Long: `Follow a rollout until every picked member runs the newest content. It ends with exit code 1 once all
 of them do and the policy wants more members than there are, and with exit code 4 once no member has
 advanced for the progress deadline (annotation flotilla.io/progress-deadline, 10m), naming the members
-that hold it up and what each lacks. Until then they are named in every line.`,
+that hold it up and what each lacks. Until then they are named in every line. One that somebody paused,
+or pinned to an earlier revision, says who did.`,
 		Example: `  flotilla rollout status placement/web
   flotilla rollout status placement/web --watch=false`,
 		RunE: a.Do(func(ctx context.Context, args []string) error { return a.rolloutStatus(ctx, o, args) }),
@@ -162,6 +165,35 @@ func rolloutTimeout(ctx context.Context, r resource.Ref, timeout time.Duration, 
 // rolloutLine says in one line how far a rollout is, and whether it is done: everything picked runs
 // the newest snapshot and is available, as observed on the present generation.
 func rolloutLine(obj *unstructured.Unstructured) (string, bool) {
+	line, done := rolloutState(obj)
+	s := placementOf(obj)
+	if s.Paused != nil && !strings.Contains(line, s.Paused.String()) {
+		line += "; " + s.Paused.String()
+	}
+	if names := heldMembers(s); s.Paused != nil && len(names) > 0 {
+		line += "; held: " + phrase.List(names, shownHeld)
+	}
+	if s.Pinned != nil {
+		line += "; " + s.Pinned.String()
+	}
+	return line, done
+}
+
+// shownHeld is how many members that a pause holds a line names.
+const shownHeld = 5
+
+// heldMembers are the members that wait for something.
+func heldMembers(s *api.PlacementStatus) (names []string) {
+	for i := range s.PlacementStatuses {
+		if m := &s.PlacementStatuses[i]; m.State == api.EntryWaiting || m.State == api.EntryPending {
+			names = append(names, m.ClusterName)
+		}
+	}
+	return names
+}
+
+// rolloutState is how far a rollout is, whoever steers it.
+func rolloutState(obj *unstructured.Unstructured) (string, bool) {
 	name, s := resource.RefOf(obj).String(), placementOf(obj)
 	if s.ObservedGeneration < obj.GetGeneration() {
 		return fmt.Sprintf("%s: waiting for the hub to look at generation %d", name, obj.GetGeneration()), false

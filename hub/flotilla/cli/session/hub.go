@@ -86,7 +86,10 @@ func notConnected(err error, fleet string) *Failure {
 // interrupted says what a person did not wait for.
 func interrupted(verb, url string) *Failure {
 	message := "interrupted while waiting for the answer to " + verb + " from " + url
-	if slices.Contains([]string{api.VerbApply, api.VerbDelete, api.VerbPatch, api.VerbAdmit, api.VerbEnrol, api.VerbDeleteNode}, verb) {
+	if slices.Contains([]string{
+		api.VerbApply, api.VerbDelete, api.VerbPatch, api.VerbAdmit, api.VerbEnrol, api.VerbDeleteNode,
+		api.VerbRolloutUndo, api.VerbRolloutPause, api.VerbRolloutResume, api.VerbRolloutRestart,
+	}, verb) {
 		message += ": it may have been done, or not"
 	}
 	return &Failure{Code: ExitPartial, Message: message}
