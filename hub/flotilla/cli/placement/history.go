@@ -105,6 +105,8 @@ func (a Commands) revisions(r resource.Ref, answer *api.HistoryResponse) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	a.Next("flotilla rollout undo %s", r)
+	if n := len(answer.Revisions); n > 0 {
+		a.Next("flotilla rollout history %s --revision %d", r, answer.Revisions[n-1].Revision)
+	}
 	return nil
 }
