@@ -99,6 +99,7 @@ func decide(in Input, known Source) *rollout {
 	case r.blocked() != "":
 		r.holdMovers(r.blocked())
 	case r.paused != "":
+		r.aim()
 		r.renumber()
 		r.holdMovers(r.paused)
 	default:
