@@ -103,7 +103,9 @@ func (h History) Resume(selected *api.Snapshot) *api.Snapshot {
 }
 
 // alike says that two snapshots hold the same.
-func alike(a, b *api.Snapshot) bool { return a.Error == b.Error && slices.Equal(a.Manifests, b.Manifests) }
+func alike(a, b *api.Snapshot) bool {
+	return a.Error == b.Error && slices.Equal(a.Manifests, b.Manifests)
+}
 
 // digestOf is of what a snapshot holds: names and keyed digests.
 func digestOf(s *api.Snapshot) string {

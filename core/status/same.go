@@ -19,7 +19,7 @@ func Same(a, b *api.PlacementStatus) bool {
 		slices.Equal(a.Unconfirmed, b.Unconfirmed) &&
 		slices.EqualFunc(a.Withdrawals, b.Withdrawals, sameWithdrawal) &&
 		samePointed(a.Rollout, b.Rollout, sameRollout) &&
-		samePointed(a.Paused, b.Paused, samePause) && samePointed(a.Pinned, b.Pinned, samePin) &&
+		sameSteering(a, b) &&
 		samePointed(a.Mark, b.Mark, sameMark) &&
 		slices.EqualFunc(a.Alarms, b.Alarms, sameAlarm)
 }
@@ -73,6 +73,10 @@ func sameHeldUp(a, b api.HeldUp) bool {
 	same := sameTime(&a.Since, &b.Since)
 	a.Since, b.Since = metav1.Time{}, metav1.Time{}
 	return same && a == b
+}
+
+func sameSteering(a, b *api.PlacementStatus) bool {
+	return samePointed(a.Paused, b.Paused, samePause) && samePointed(a.Pinned, b.Pinned, samePin)
 }
 
 func samePause(a, b api.Pause) bool {

@@ -157,11 +157,11 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbRolloutResume:  writing(d, d.steering((*draft).resume)),
 		api.VerbRolloutRestart: writing(d, d.restart),
 
-		api.VerbRaw:         reading(d, d.view.Raw),
-		api.VerbWhoami:      reading(d, d.view.Whoami),
-		api.VerbUserAdd:     writing(d, d.users.Add),
-		api.VerbUserList:    reading(d, d.users.List),
-		api.VerbUserRevoke:  writing(d, d.users.Revoke),
+		api.VerbRaw:        reading(d, d.view.Raw),
+		api.VerbWhoami:     reading(d, d.view.Whoami),
+		api.VerbUserAdd:    writing(d, d.users.Add),
+		api.VerbUserList:   reading(d, d.users.List),
+		api.VerbUserRevoke: writing(d, d.users.Revoke),
 	})
 	for verb, handler := range verbs {
 		verbs[verb] = d.users.Guard(d.withRoom(verb, handler))

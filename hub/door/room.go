@@ -15,7 +15,7 @@ var needsRoom = map[string]bool{
 	api.VerbApply: true, api.VerbPatch: true, api.VerbAdmit: true, api.VerbDelete: false,
 	api.VerbRunGenerate: true, api.VerbRunStart: true, api.VerbRunApprove: true, api.VerbRunRerun: true, api.VerbRunSkip: true,
 	api.VerbRunStop: false, api.VerbDeleteNode: false, api.VerbUserAdd: true, api.VerbUserRevoke: false,
-	api.VerbRestore: true,
+	api.VerbRestore:     true,
 	api.VerbRolloutUndo: false, api.VerbRolloutPause: false, api.VerbRolloutResume: true, api.VerbRolloutRestart: true,
 }
 
