@@ -100,7 +100,7 @@ func TestFieldsOfTheJSONDocumentAreThere(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/json.md")
 	require.NoError(t, err)
 	known := map[string]bool{"metadata": true, "spec": true, "status": true}
-	for _, v := range append(slices.Clone(promised), api.PlacementStatus{}, api.MemberClusterStatus{}) {
+	for _, v := range append(slices.Clone(promised), api.HistoryResponse{}, api.PlacementStatus{}, api.MemberClusterStatus{}) {
 		for _, field := range jsonFields(reflect.TypeOf(v)) {
 			known[field] = true
 		}
