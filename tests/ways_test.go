@@ -136,7 +136,7 @@ func TestEnvelopesArePlacedAsWhatLiesInThem(t *testing.T) {
 	s.converges("checkout-guards", 1, "2")
 	for _, object := range s.memory("berlin").Objects() {
 		if object.GetKind() == "Secret" {
-			require.Equal(t, map[string]any{"key": "hunter2"}, object.Object["stringData"])
+			require.Equal(t, map[string]any{"key": "aHVudGVyMg=="}, object.Object["data"])
 		}
 	}
 	for _, kind := range []string{api.KindResourceEnvelope, "ConfigMap"} {
