@@ -166,7 +166,7 @@ func TestAThousandMembersGoThroughARun(t *testing.T) {
 	require.NoError(t, err)
 	runs := store.TableOf[api.UpdateRunStatus](leading.State, subjects.Runs)
 	var status api.UpdateRunStatus
-	bustest.EventuallyIn(t, time.Minute, func() error {
+	bustest.EventuallyIn(t, 3*time.Minute, func() error {
 		if status, _, _ = runs.Get("big"); status.Status.State != api.StateCompleted {
 			return fmt.Errorf("the run is %s, %d of %d members finished", status.Status.State, status.Finished, status.Members)
 		}
