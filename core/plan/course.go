@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +43,8 @@ type Released struct {
 	Release *api.Release
 	Latest  *api.Snapshot
 	Results map[string]*api.PlacementResult
+	// Rendered is what overrides come to, nil where none touches the placement, or where it is not known of Latest.
+	Rendered *api.Rendered
 	// Unknown says why nothing is known of the rollout; empty when it is.
 	Unknown string
 	// UnknownContent says why it is not known whether the content of members changes that hold the
@@ -68,11 +71,15 @@ func coursesOf(in *Input, s *Subject, asked schedule.Input, decided *schedule.Pl
 	placement, wanted := s.Placement, decided.Schedule(asked)
 	placement.UID = cmp.Or(placement.UID, plannedUID)
 	wanted.UID = string(placement.UID)
-	next := rollout.Next(rollout.Input{
+	going := rollout.Input{
 		Placement: placement, Schedule: &wanted,
 		Release: s.Released.Release, Latest: s.Released.Latest, Results: s.Released.Results,
 		Members: c.views(s.Released.Release), Now: in.Now,
-	})
+	}
+	if of := s.Released.Rendered; of != nil {
+		going.Overrides, going.Rendered = of.Overrides, foreseen(of, wanted.Bindings)
+	}
+	next := rollout.Next(going)
 	for _, members := range [][]string{next.Advance, next.Withdraw} {
 		for _, member := range members {
 			c.moving[member] = true
@@ -82,6 +89,22 @@ func coursesOf(in *Input, s *Subject, asked schedule.Input, decided *schedule.Pl
 		c.held[h.Member] = h.Reason
 	}
 	return c
+}
+
+// foreseen is a rendering with all that are bound: those that it does not know yet are taken to get what was selected, for
+// what they get is new to them anyhow.
+func foreseen(of *api.Rendered, bindings []api.Binding) *api.Rendered {
+	next := *of
+	next.Members = slices.Clone(of.Members)
+	for i := range bindings {
+		at, found := slices.BinarySearchFunc(next.Members, bindings[i].Member, func(m api.RenderedMember, name string) int {
+			return strings.Compare(m.Member, name)
+		})
+		if !found {
+			next.Members = slices.Insert(next.Members, at, api.RenderedMember{Member: bindings[i].Member, Work: of.Base})
+		}
+	}
+	return &next
 }
 
 // views are all members, those of the release that are no part of the fleet as gone.

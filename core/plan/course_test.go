@@ -54,6 +54,25 @@ func TestPlanSaysWhatTheRolloutWouldDo(t *testing.T) {
 = madrid: changes
 = oslo: changes
 = tampa: changes`},
+		{"what overrides made of it stays", func(in *plan.Input) {
+			s := &in.Subjects[0]
+			version := api.OverrideVersion{Name: "marked", UID: "o1", Generation: 1, AtOnce: true}
+			s.Released.Latest.Index = 1
+			s.Released.Rendered = &api.Rendered{UID: "77aa", Snapshot: 1, Base: "two", Overrides: []api.OverrideVersion{version}}
+			for i := range s.Released.Release.Entries {
+				e := &s.Released.Release.Entries[i]
+				e.Overrides = []api.OverrideVersion{version}
+				s.Released.Rendered.Members = append(s.Released.Rendered.Members, api.RenderedMember{Member: e.Member, Work: "one", Overrides: []int{0}})
+			}
+			in.Members = append(in.Members, ready("vienna"))
+			in.Standings["vienna"] = in.Standings["tampa"]
+		}, `
+= berlin
+= madrid
+= oslo
+= tampa
++ vienna
+rollout: at any time at most 2 (25%) of 5 unavailable, and at most 2 (25%) beyond them`},
 		{"the content stays", func(in *plan.Input) { in.Subjects[0].Released.Latest.Index = 1 }, `
 = berlin
 = madrid

@@ -119,3 +119,13 @@ func (d *Door) otherOverrides(written []*render.Override) []*render.Override {
 	}
 	return others
 }
+
+// overrideNotes says of overrides that would be written what a plan leaves out.
+func overrideNotes(results []api.ApplyResult) (notes []string) {
+	for i := range results {
+		if r := &results[i]; isOverride(r.Object.Kind) && r.Action != api.ActionUnchanged {
+			notes = append(notes, r.Object.String()+": the plan does not foresee what it changes on members")
+		}
+	}
+	return notes
+}

@@ -43,6 +43,7 @@ func (d *Door) plan(ctx context.Context, request *api.PlanRequest) (any, error) 
 			in.Notes = append(in.Notes, f.results[i].Object.String()+": "+note)
 		}
 	}
+	in.Notes = append(in.Notes, overrideNotes(f.results)...)
 	if whole {
 		in.Notes = append(in.Notes, d.steeringNotes(in.Subjects)...)
 	}
@@ -141,6 +142,10 @@ func (d *Door) released(f *draft, p *api.Placement) plan.Released {
 	released := plan.Released{Release: in.Release, Latest: in.Latest, Results: in.Results, Message: status.WaitsFor(in)}
 	if cut := f.cuts[p.Key()]; cut != nil {
 		released.Latest = cut
+		return released
+	}
+	if rendered, _, found := d.records.Renderings.Get(p.Key()); found && rendered.Snapshot != 0 {
+		released.Rendered = &rendered
 	}
 	return released
 }

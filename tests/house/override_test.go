@@ -3,6 +3,8 @@ package house
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -53,6 +55,12 @@ func TestOverridesByRegion(t *testing.T) {
 	require.Equal(t, []api.NamespacedOverride{{Namespace: "shop", Name: "by-region"}}, row.ApplicableResourceOverrides)
 	require.Equal(t, "OverriddenSucceeded", conditionOf(row, "Overridden").Reason)
 	require.Equal(t, "NoOverrideSpecified", conditionOf(h.row(t, "shop", "lima"), "Overridden").Reason)
+	file := filepath.Join(t.TempDir(), "shop.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(pickAll("shop")), 0o600))
+	planned, code := h.flotilla(t, "plan", "-f", file)
+	require.Zero(t, code, planned)
+	require.NotContains(t, planned, "changes", "what overrides made is what is to run")
+	require.NotContains(t, planned, "waits")
 
 	h.apply(t, overridden("shop", "placement: {name: shop}", "two of eu"))
 	h.hub.Kill()
