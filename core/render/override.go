@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -59,6 +60,28 @@ func Read(spec *api.Spec) (*Override, error) {
 		return nil, err
 	}
 	return made(spec, o.Spec.Placement.Any(), o.Spec.ClusterResourceSelectors, o.Spec.Policy.OverrideRules)
+}
+
+// All are the overrides that can be read of what is stored; read gives the name too. One that cannot, or that broken names, is left out where a
+// placement was rendered without it; else what is gone of it is not known, and it is an error.
+func All[E any](stored []E, broken map[string]error, rendered *api.Rendered, read func(*E) (string, *Override, error)) ([]*Override, error) {
+	wrong := map[string]error{}
+	maps.Copy(wrong, broken)
+	var all []*Override
+	for i := range stored {
+		name, o, err := read(&stored[i])
+		if err != nil {
+			wrong[name] = err
+			continue
+		}
+		all = append(all, o)
+	}
+	for i := range rendered.Overrides {
+		if name := rendered.Overrides[i].Name; wrong[name] != nil {
+			return nil, fmt.Errorf("%s cannot be read: %w", api.OverrideName(name), wrong[name])
+		}
+	}
+	return all, nil
 }
 
 func made(spec *api.Spec, placement *api.OverridePlacement, selectors []api.OverrideSelector, rules []api.OverrideRule) (*Override, error) {

@@ -2,7 +2,6 @@ package renderer
 
 import (
 	"context"
-	"fmt"
 
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
@@ -62,38 +61,20 @@ func (r *records) member(name string) (*api.Member, error) {
 	return m, nil
 }
 
-// all are the overrides that can be read. One that cannot is left out where it did nothing: a placement that was rendered
-// with it stays as it is.
+// all are the overrides that can be read, with the bodies of those that put something into Secrets.
 func (r *records) all(ctx context.Context, content *streams.Content, rendered *api.Rendered) ([]*render.Override, error) {
-	broken := r.overrides.Broken()
-	if broken == nil {
-		broken = map[string]error{}
-	}
-	var all []*render.Override
-	for _, entry := range r.overrides.All() {
-		o, err := r.parsed.Of(entry.Name, entry.Revision, func() (*render.Override, error) {
-			if spec := entry.Value; spec.Digest != "" {
-				body, err := content.Get(ctx, spec.Digest)
-				if err != nil {
+	return render.All(r.overrides.All(), r.overrides.Broken(), rendered, func(e *store.Entry[api.Spec]) (string, *render.Override, error) {
+		o, err := r.parsed.Of(e.Name, e.Revision, func() (_ *render.Override, err error) {
+			spec := e.Value
+			if spec.Digest != "" {
+				if spec.Body, err = content.Get(ctx, spec.Digest); err != nil {
 					return nil, err
 				}
-				spec.Body = body
-				return render.Read(&spec)
 			}
-			return render.Read(&entry.Value)
+			return render.Read(&spec)
 		})
-		if err != nil {
-			broken[entry.Name] = err
-			continue
-		}
-		all = append(all, o)
-	}
-	for i := range rendered.Overrides {
-		if err := broken[rendered.Overrides[i].Name]; err != nil {
-			return nil, fmt.Errorf("%s cannot be read: %w", api.OverrideName(rendered.Overrides[i].Name), err)
-		}
-	}
-	return all, nil
+		return e.Name, o, err
+	})
 }
 
 // stored is the rendering of a placement as it stands, empty with revision 0 when there is none.

@@ -1,7 +1,6 @@
 package roller
 
 import (
-	"fmt"
 	"slices"
 
 	"flotilla/bus/store"
@@ -96,22 +95,12 @@ func (r *records) gatherOverrides(name string, in *rollout.Input) error {
 	if found {
 		in.Rendered = &rendered
 	}
-	var all []*render.Override
-	for _, entry := range r.overrides.All() {
-		o, err := r.parsed.Of(entry.Name, entry.Revision, func() (*render.Override, error) { return render.Read(&entry.Value) })
-		if err == nil {
-			all = append(all, o)
-			continue
-		}
-		if broken == nil {
-			broken = map[string]error{}
-		}
-		broken[entry.Name] = err
-	}
-	for i := range rendered.Overrides {
-		if err := broken[rendered.Overrides[i].Name]; err != nil {
-			return fmt.Errorf("%s cannot be read: %w", api.OverrideName(rendered.Overrides[i].Name), err)
-		}
+	all, err := render.All(r.overrides.All(), broken, &rendered, func(e *store.Entry[api.Spec]) (string, *render.Override, error) {
+		o, err := r.parsed.Of(e.Name, e.Revision, func() (*render.Override, error) { return render.Read(&e.Value) })
+		return e.Name, o, err
+	})
+	if err != nil {
+		return err
 	}
 	in.Overrides = render.Versions(render.Touching(name, in.Latest.Manifests, all))
 	return nil
