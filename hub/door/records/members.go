@@ -48,7 +48,7 @@ func (r *Tables) memberAfter(entry *store.Entry[api.Spec], after *api.MemberClus
 		return api.MemberFrom(stored, nil, now), nil
 	}
 	// Of two records of one bucket the newer one has the higher revision, so a pair has one that no other pair had.
-	m, err := r.fleet.Of(entry.Name, max(entry.Revision, revision), func() (api.Member, error) {
+	m, err := r.parsed.members.Of(entry.Name, max(entry.Revision, revision), func() (api.Member, error) {
 		return api.MemberFrom(stored, &record, now), nil
 	})
 	m.LastHeartbeat = api.LastHeartbeat(&record, now)

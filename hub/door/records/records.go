@@ -23,14 +23,23 @@ type Tables struct {
 	Profiles   *store.Table[api.AutoUpgradeProfileStatus]
 	// Specs are those of named kinds, by kind.
 	Specs map[string]*store.Records[api.Spec]
-	Pools *store.Table[api.PoolRecord]
-	// Disruptions and Locks are the disruptor's, of members.
+	ofDisruptor
+
+	parsed parsed
+}
+
+// ofDisruptor is what the disruptor writes of pools and of members.
+type ofDisruptor struct {
+	Pools       *store.Table[api.PoolRecord]
 	Disruptions *store.Table[api.DisruptionRecord]
 	Locks       *store.Table[api.MemberLock]
+}
 
-	parsed  store.Parsed[*api.Placement]
-	members store.Parsed[*api.MemberCluster]
-	fleet   store.Parsed[api.Member]
+// parsed is what was made of records, once a revision, by name.
+type parsed struct {
+	placements store.Parsed[*api.Placement]
+	clusters   store.Parsed[*api.MemberCluster]
+	members    store.Parsed[api.Member]
 }
 
 // New returns the tables of a state, for the door.
@@ -49,10 +58,11 @@ func New(s *store.State) *Tables {
 		Runs:       store.Reads[api.UpdateRunStatus](a, subjects.Runs),
 		Profiles:   store.Reads[api.AutoUpgradeProfileStatus](a, subjects.Profiles),
 		Specs:      specsOf(a),
-		Pools:      store.Reads[api.PoolRecord](a, subjects.Pools),
-
-		Disruptions: store.Reads[api.DisruptionRecord](a, subjects.Disruptions),
-		Locks:       store.Reads[api.MemberLock](a, subjects.Locks),
+		ofDisruptor: ofDisruptor{
+			Pools:       store.Reads[api.PoolRecord](a, subjects.Pools),
+			Disruptions: store.Reads[api.DisruptionRecord](a, subjects.Disruptions),
+			Locks:       store.Reads[api.MemberLock](a, subjects.Locks),
+		},
 	}
 }
 
@@ -104,17 +114,17 @@ func (r *Tables) PoolRecord(stored *api.Spec) *api.PoolRecord {
 
 // Placement is the placement of an entry, decoded once a revision; it is shared and must not be changed.
 func (r *Tables) Placement(entry *store.Entry[api.Spec]) (*api.Placement, error) {
-	return r.parsed.Of(entry.Name, entry.Revision, func() (*api.Placement, error) { return api.SpecOf[api.Placement](&entry.Value) })
+	return r.parsed.placements.Of(entry.Name, entry.Revision, func() (*api.Placement, error) { return api.SpecOf[api.Placement](&entry.Value) })
 }
 
 // member is the MemberCluster of an entry, decoded once a revision; it is shared and must not be changed.
 func (r *Tables) member(entry *store.Entry[api.Spec]) (*api.MemberCluster, error) {
-	return r.members.Of(entry.Name, entry.Revision, func() (*api.MemberCluster, error) { return api.SpecOf[api.MemberCluster](&entry.Value) })
+	return r.parsed.clusters.Of(entry.Name, entry.Revision, func() (*api.MemberCluster, error) { return api.SpecOf[api.MemberCluster](&entry.Value) })
 }
 
 // Forget drops what is kept of a placement, or of a member, that is gone.
 func (r *Tables) Forget(name string) {
-	r.parsed.Drop(name)
-	r.members.Drop(name)
-	r.fleet.Drop(name)
+	r.parsed.placements.Drop(name)
+	r.parsed.clusters.Drop(name)
+	r.parsed.members.Drop(name)
 }
