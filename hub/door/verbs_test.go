@@ -262,6 +262,26 @@ func TestVersionAndEvents(t *testing.T) {
 	})
 }
 
+// What a plan knows of a member is what its newest record and its newest MemberCluster say, whichever changed.
+func TestPlanKnowsMembersAsTheyAreNow(t *testing.T) {
+	h := open(t, door.Options{})
+	record := beat(elsewhen.Now(), "berlin", nil)
+	record.UID, record.Labels = h.apply(berlin)[0].UID, map[string]string{"env": "prod"}
+	picked := func(state api.MemberState) int {
+		record.State = state
+		write(h, subjects.Members, "berlin", record)
+		answer := must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, shopNamespace, settings, web)})
+		return len(answer.Placements[0].Picked)
+	}
+	require.Zero(t, picked(api.MemberJoining))
+	require.Equal(t, 1, picked(api.MemberReady))
+	require.Zero(t, picked(api.MemberJoining))
+	require.Equal(t, 1, picked(api.MemberReady))
+	h.apply(strings.Replace(berlin, "}}", "}}, spec: {taints: [{key: k, effect: NoSchedule}]}", 1))
+	answer := must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, shopNamespace, settings, web)})
+	require.Empty(t, answer.Placements[0].Picked, "it is tainted now")
+}
+
 func TestPlanChangesNothingAndSaysWhatWould(t *testing.T) {
 	h := open(t, door.Options{})
 	uid := h.apply(berlin)[0].UID
