@@ -1,6 +1,8 @@
 GO     ?= go
 # Nothing here needs C. One library could load plugins, which makes a link go through the C linker and take twice as long.
 export CGO_ENABLED := 0
+# What is built does not depend on the folder: another clone finds it in Go's cache.
+export GOFLAGS ?= -trimpath
 LINT   := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -ldflags "-X flotilla/core/api.Version=$(VERSION)"
@@ -32,7 +34,55 @@ images: static ## Build the images flotilla-agent and flotilla-hub, DOCKER=podma
 
 .PHONY: test
 test: ## Run every test
-	$(GO) test ./...
+	$(GO) test $(TESTFLAGS) ./...
+
+.PHONY: test-alerts
+test-alerts: ## Try the alerts and the board of configs/grafana with promtool, which is installed on Debian where it is missing
+	@command -v promtool >/dev/null || { apt-get update -qq && apt-get install -qq -y --no-install-recommends prometheus >/dev/null; }
+	$(GO) test -count=1 -tags promtool ./configs/grafana
+
+# axe-core, as its lock has it; npm writes the file last.
+AXE := tests/page/node_modules/.package-lock.json
+
+$(AXE): tests/page/package-lock.json
+	@command -v npm >/dev/null || { apt-get update -qq && apt-get install -qq -y --no-install-recommends npm >/dev/null; }
+	npm ci --prefix tests/page --ignore-scripts --no-audit --no-fund
+
+.PHONY: chromium
+chromium:
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; }
+
+# What the page is tried with: PAGE="-page.members=10 -run=TestScreens" looks at the screens of a small fleet alone.
+PAGE :=
+
+.PHONY: test-page
+test-page: $(AXE) chromium ## Try the hub's page in a browser, which is installed on Debian where it is missing, as npm is
+	$(GO) test -count=1 -tags page -timeout 30m -parallel 8 ./tests/page $(PAGE)
+	$(GO) test -count=1 -tags page ./tests/page/browser ./tests/page/crowd
+
+# How many looks, changes and seconds are measured.
+LOOKS := 60x
+
+.PHONY: bench-page
+bench-page: $(AXE) ## Measure the hub's page over 10,000 members, for docs/benchmarks.md
+	$(GO) test -tags page -run '^$$' -bench Goals -benchtime $(LOOKS) -timeout 30m ./tests/page
+
+.PHONY: page-pictures
+page-pictures: chromium ## Take the pictures of docs/page.md
+	$(GO) test -count=1 -tags page -run TestPictures ./tests/page -page.pictures=$(CURDIR)/docs/page
+
+# kubectl as two releases have it, of the modules in tests/kubectl: what is built of their code is in Go's cache from then on.
+KUBECTLS := $(notdir $(wildcard tests/kubectl/v*))
+
+.PHONY: kubectl
+kubectl: $(KUBECTLS:%=bin/kubectl-%) ## Build the releases of kubectl that the Kubernetes API is tried with into bin/
+
+bin/kubectl-%: tests/kubectl/%/go.mod tests/kubectl/%/go.sum tests/kubectl/%/main.go
+	$(GO) -C tests/kubectl/$* build -ldflags "-X k8s.io/component-base/version.gitVersion=$$(sed -n 's|^\tk8s.io/kubectl v0|v1|p' $<)" -o $(CURDIR)/$@ .
+
+.PHONY: test-kubectl
+test-kubectl: kubectl ## Try kubectl on a fleet, verb by verb, with each release of it
+	$(GO) test -count=1 -tags kubectl -timeout 20m ./tests/kubectl
 
 # Moments that break programs: long ago, long from now, the end of a day that few years have, and the nights
 # in which clocks change, with the machine in that zone.
@@ -63,7 +113,7 @@ UNRACED := ./tests ./tests/cli ./tests/conformance
 # is not measured under the detector.
 .PHONY: race
 race: ## Run the tests of all that runs concurrently under the race detector
-	CGO_ENABLED=1 $(GO) test -race -count=1 -p 2 $$($(GO) list ./... | grep -v -e '^flotilla/core' -e '^flotilla/tests/demo' -e '^flotilla/tests/faults' -e '^flotilla/tests/scale' \
+	CGO_ENABLED=1 $(GO) test -race -count=1 -p 3 -timeout 20m $$($(GO) list ./... | grep -v -e '^flotilla/core' -e '^flotilla/tests/demo' -e '^flotilla/tests/faults' -e '^flotilla/tests/scale' \
 		$(UNRACED:.%=-e '^flotilla%$$'))
 
 # How long each target is fuzzed. What breaks one is written beside it, testdata/fuzz, and read by every test run
@@ -159,6 +209,10 @@ verify: ## Check that generated documents, formatting and modules are current
 .PHONY: demo
 demo: ## Run a fleet of eight members through its paces
 	$(GO) run ./tests/demo
+
+.PHONY: demo-rollouts
+demo-rollouts: ## Steer rollouts on a fleet of eight members: overrides, an undo, stages, a roll-back, a drained member, a held withdrawal
+	$(GO) run ./tests/demo --rollouts
 
 .PHONY: bench
 bench: ## Run the benchmarks of docs/benchmarks.md

@@ -21,10 +21,10 @@ import (
 	_ "golang.org/x/crypto/x509roots/fallback" // authorities, in images that hold nothing else
 
 	"flotilla/agent/agentd"
-	"flotilla/agent/clientlog"
 	"flotilla/agent/pod"
 	"flotilla/agent/target/memory/faults"
 	"flotilla/agent/upgrader/command"
+	"flotilla/bus/clientlog"
 	"flotilla/bus/member"
 	"flotilla/configs"
 	"flotilla/configs/memory"

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 
 	"flotilla/subjects"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 // Bounds are those of one kind of JSON that somebody else wrote: they hold before anything is allocated
@@ -77,15 +74,21 @@ func (b Bounds) Unpack(stored []byte) ([]byte, error) {
 }
 
 func (b Bounds) gunzip(text []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("unpacking: %w", err)
-	}
-	value, err := io.ReadAll(io.LimitReader(r, int64(b.bytes)+1))
+	value, err := gunzip(text, b.bytes+1)
 	if err != nil {
 		return nil, fmt.Errorf("unpacking: %w", err)
 	}
 	return value, b.Check(value)
+}
+
+// Start returns the first bytes of the JSON of a stored value, at most so many and unchecked; fewer where the rest
+// cannot be unpacked.
+func Start(stored []byte, most int) []byte {
+	if len(stored) == 0 || stored[0] != packed {
+		return stored[:min(len(stored), most)]
+	}
+	value, _ := gunzip(stored[1:], most)
+	return value
 }
 
 // Check looks at JSON in one pass. What is no JSON is for its decoder to refuse.

@@ -145,3 +145,26 @@ func BenchmarkBounds(b *testing.B) {
 		}
 	}
 }
+
+// The start of a value is read without the rest, of which nothing is checked.
+func TestStartOfAValue(t *testing.T) {
+	text := `{"boot":"b","pods":"` + strings.Repeat("x", 100_000) + `"}`
+	stored, err := NodeBounds.Pack([]byte(text))
+	require.NoError(t, err)
+	require.Less(t, len(stored), 1000)
+	for name, one := range map[string]struct {
+		stored []byte
+		most   int
+		want   string
+	}{
+		"packed":             {stored, 11, `{"boot":"b"`},
+		"packed, all":        {stored, 1 << 20, text},
+		"plain":              {[]byte(`{"boot":"b"}`), 7, `{"boot"`},
+		"plain, short":       {[]byte(`{}`), 7, `{}`},
+		"nothing":            {nil, 7, ""},
+		"no gzip":            {[]byte("z torn"), 7, ""},
+		"cut off on the way": {stored[:len(stored)-20], 7, `{"boot"`},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, one.want, string(Start(one.stored, one.most))) })
+	}
+}

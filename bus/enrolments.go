@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
+	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -17,6 +18,9 @@ import (
 const (
 	maxStatement     = 4 << 10
 	statementsQueued = 4096
+	// A member may state something so often at once, and again after so long.
+	statementsAtOnce = 10
+	statementEvery   = time.Second
 )
 
 // Enrolment is the statement of an agent, whose signatures hold, and the way back to it.
@@ -49,15 +53,13 @@ type Enrolments struct {
 	leads        func() bool
 	subscription *nats.Subscription
 	hand         func(*Enrolment)
-
-	mu   sync.Mutex
-	pace map[string]*allowance // by member
+	pace         *loop.Pace // by member
 }
 
 // ServeEnrolments calls hand, on a goroutine of the connection, until Stop. Like requests of people, statements
 // come to every hub, and whoever does not lead says nothing.
 func ServeEnrolments(c *Conn, leads func() bool, hand func(*Enrolment)) (*Enrolments, error) {
-	s := &Enrolments{conn: c, leads: leads, hand: hand, pace: map[string]*allowance{}}
+	s := &Enrolments{conn: c, leads: leads, hand: hand, pace: loop.NewPace(statementsAtOnce, statementEvery)}
 	var err error
 	if s.subscription, err = c.NC.Subscribe(c.Fleet.Enrolment("*"), s.arrived); err != nil {
 		return nil, fmt.Errorf("listening to enrolments: %w", err)
@@ -86,7 +88,7 @@ const RefusedUnsigned = "Unsigned"
 
 func (s *Enrolments) arrived(m *nats.Msg) {
 	member, ok := s.conn.Fleet.ParseEnrolment(m.Subject)
-	if !s.leads() || !ok || m.Reply == "" || len(m.Data) > maxStatement || !s.allows(member) {
+	if !s.leads() || !ok || m.Reply == "" || len(m.Data) > maxStatement || !s.pace.Allows(member, s.conn.Now()) {
 		return
 	}
 	e := &Enrolment{Member: member, conn: s.conn, reply: m.Reply}

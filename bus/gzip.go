@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"io"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -41,3 +42,21 @@ func gzipTo(b *bytes.Buffer, text []byte) error {
 	}
 	return w.Close()
 }
+
+// expanders are kept, since each takes 40 KB.
+var expanders = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
+// gunzip returns the first bytes of what a text unpacks to, at most so many; what could be unpacked comes with an error.
+func gunzip(text []byte, most int) ([]byte, error) {
+	r := expanders.Get().(*gzip.Reader)
+	defer expanders.Put(r)
+	if err := r.Reset(bytes.NewReader(text)); err != nil {
+		return nil, err
+	}
+	out := bytes.NewBuffer(make([]byte, 0, min(most, bytes.MinRead+usualRatio*len(text))))
+	_, err := out.ReadFrom(io.LimitReader(r, int64(most)))
+	return out.Bytes(), err
+}
+
+// usualRatio is how much longer JSON of ours usually is than what it is compressed to.
+const usualRatio = 6

@@ -36,6 +36,8 @@ type ServiceOptions struct {
 	Version, Replica string
 	// Keys are the hub's secrets, of which its own key is made: what is sealed to it is opened, and answered sealed.
 	Keys *seal.Keyring
+	// OfHubs are verbs that people cannot use: only other hubs ask them (Forwarder), and this process (Service.Ask).
+	OfHubs map[string]Handler
 	// Leads says whether the hub leads at this moment; nil: always. A hub that was stopped and goes on
 	// answers nothing: the one that leads now got the requests too.
 	Leads func() bool
@@ -56,6 +58,8 @@ type Service struct {
 	curve nkeys.KeyPair
 	slots chan struct{}
 	stats map[string]*verbStats
+	asked
+	forwards
 
 	mu      sync.Mutex
 	closed  bool
@@ -78,6 +82,7 @@ func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Hand
 	}
 	verbs = maps.Clone(verbs)
 	verbs[api.VerbKey] = s.tellKey
+	s.asked = asked{verbs: verbs, ofHubs: o.OfHubs}
 	for verb := range verbs {
 		s.stats[verb] = &verbStats{}
 	}
@@ -97,6 +102,10 @@ func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Hand
 			s.Stop()
 			return nil, fmt.Errorf("starting the service, verb %s: %w", verb, err)
 		}
+	}
+	if err := s.takeForwards(ctx, o.Keys); err != nil {
+		s.Stop()
+		return nil, fmt.Errorf("starting the service: %w", err)
 	}
 	if err := c.NC.Publish(c.Fleet.Leads(), nil); err != nil {
 		c.Log.Warn().Err(err).Msg("saying that this hub leads")
@@ -121,6 +130,7 @@ func (s *Service) Stop() {
 	if err := s.micro.Stop(); err != nil {
 		s.conn.Log.Warn().Err(err).Msg("stopping the service")
 	}
+	s.stopForwards()
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
@@ -137,8 +147,7 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 			s.answer(verb, r, "", nil, notLeading())
 			return
 		}
-		s.slots <- struct{}{}
-		leave := sync.OnceFunc(func() { <-s.slots })
+		leave, _ := s.enter(context.WithoutCancel(ctx)) // it always comes in
 		ctx := context.WithValue(ctx, place{}, leave)
 		go func() {
 			defer s.running.Done()
@@ -153,6 +162,16 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 			s.stats[verb].nanoseconds.Add(int64(time.Since(began)))
 		}()
 	})
+}
+
+// enter takes a place among the requests that run at once, and gives it up when leave is called.
+func (s *Service) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case s.slots <- struct{}{}:
+		return sync.OnceFunc(func() { <-s.slots }), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // place is the key of that of a request among those that run at once.
@@ -179,13 +198,16 @@ func notLeading() error {
 	return &api.Failure{Code: api.CodeUnavailable, Message: "this hub does not lead any more: ask again"}
 }
 
+// stumbled makes a refusal of the panic of a handler.
+func (s *Service) stumbled(subject string, err *error) {
+	if p := recover(); p != nil {
+		s.conn.Log.Error().Str("subject", subject).Msgf("request panicked: %v", p)
+		*err = &api.Failure{Code: api.CodeInternal, Message: "the hub stumbled over this request; its log says where"}
+	}
+}
+
 func (s *Service) run(ctx context.Context, h Handler, r micro.Request, text []byte) (value any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.conn.Log.Error().Str("subject", r.Subject()).Msgf("request panicked: %v", p)
-			err = &api.Failure{Code: api.CodeInternal, Message: "the hub stumbled over this request; its log says where"}
-		}
-	}()
+	defer s.stumbled(r.Subject(), &err)
 	by, err := s.caller(r)
 	if err != nil {
 		return nil, err
@@ -253,12 +275,17 @@ func (s *Service) fill(m *nats.Msg, r micro.Request, value any) error {
 	return nil
 }
 
+// failureOf is an error as it is sent.
+func failureOf(err error) *api.Failure {
+	if failure, is := errors.AsType[*api.Failure](err); is {
+		return failure
+	}
+	return &api.Failure{Code: api.CodeInternal, Message: err.Error()}
+}
+
 // fail puts a failure into an answer.
 func fail(m *nats.Msg, err error) {
-	failure, is := errors.AsType[*api.Failure](err)
-	if !is {
-		failure = &api.Failure{Code: api.CodeInternal, Message: err.Error()}
-	}
+	failure := failureOf(err)
 	m.Header = nats.Header{}
 	m.Header.Set(micro.ErrorCodeHeader, failure.Code)
 	line, _, _ := strings.Cut(failure.Message, "\n")

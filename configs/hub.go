@@ -44,6 +44,8 @@ type Hub struct {
 	MemberTimeout Duration `json:"memberTimeout,omitempty"`
 	// DeletionTimeout is how long a deletion waits for members to confirm.
 	DeletionTimeout Duration `json:"deletionTimeout,omitempty"`
+	// Withdrawals are bounds of what may be taken away from members at once.
+	Withdrawals Withdrawals `json:"withdrawals,omitzero"`
 	// Secrets is the file that holds what content is sealed with, of mode 0600; SecretsCommand prints it
 	// instead. Without either it is FLOTILLA_SECRETS, or a file in DataDir.
 	Secrets        string `json:"secrets,omitempty"`
@@ -61,13 +63,27 @@ type Hub struct {
 	MemoryLimit string `json:"memoryLimit,omitempty"`
 	// MetricsAddress serves metrics under /metrics; empty for none.
 	MetricsAddress string `json:"metricsAddress,omitempty"`
-	Log            Log    `json:"log,omitzero"`
+	// Page is the page with which people look at the fleet.
+	Page Page `json:"page,omitzero"`
+	// Kubernetes is the Kubernetes API with which programs work on the fleet.
+	Kubernetes Front `json:"kubernetes,omitzero"`
+	Log        Log   `json:"log,omitzero"`
 	// SkippedNamespaces are never placed, beside those that Kubernetes and fleets reserve.
 	SkippedNamespaces []string `json:"skippedNamespaces,omitempty"`
 	// Disruption is about the nodes of members.
 	Disruption Disruption `json:"disruption,omitzero"`
+	// Checks are what rollout checks may ask, by name.
+	Checks Checks `json:"checks,omitzero"`
 	// Notifications of what happens in the fleet.
 	Notifications []Notification `json:"notifications,omitempty"`
+}
+
+// Withdrawals bound what is taken away at once without anybody approving it: what is beyond both is held.
+type Withdrawals struct {
+	// Percent of the objects of a member, or of the members of a placement.
+	Percent int `json:"percent,omitempty"`
+	// Count of them.
+	Count int `json:"count,omitempty"`
 }
 
 // Disruption says when nodes of members are removed or replaced.
@@ -131,8 +147,9 @@ func DefaultHub() Hub {
 		Durability: DurabilityInterval, ManageStreams: true,
 		MemberShare: MemberShare{Results: "1Mi", Events: "4Mi"}, Streams: Streams{Results: "2Gi", Events: "8Gi"},
 		MemberTimeout: Duration(5 * time.Minute), DeletionTimeout: Duration(time.Minute),
-		Log:        Log{Level: "info", Format: "text"},
-		Disruption: Disruption{Enabled: true, ValidationWait: Duration(15 * time.Second), Interval: Duration(10 * time.Second)},
+		Withdrawals: Withdrawals{Percent: 30, Count: 10},
+		Log:         Log{Level: "info", Format: "text"},
+		Disruption:  Disruption{Enabled: true, ValidationWait: Duration(15 * time.Second), Interval: Duration(10 * time.Second)},
 	}
 }
 
@@ -162,18 +179,23 @@ func (h *Hub) Validate() strict.Faults {
 	c.memoryLimit(h.MemoryLimit)
 	c.unless(h.Secrets == "" || h.SecretsCommand == "", "secretsCommand", "secrets too", "one of secrets and secretsCommand")
 	c.positive("deletionTimeout", h.DeletionTimeout, Duration(time.Second), Duration(24*time.Hour))
+	c.unless(h.Withdrawals.Percent >= 1 && h.Withdrawals.Percent <= 100, "withdrawals.percent", strconv.Itoa(h.Withdrawals.Percent), "a number from 1 to 100; with 100 nothing is held")
+	c.unless(h.Withdrawals.Count >= 1 && h.Withdrawals.Count <= 1_000_000, "withdrawals.count", strconv.Itoa(h.Withdrawals.Count), "a number from 1 to 1000000")
 	c.unless(h.Replicas >= 0 && h.Replicas <= maxReplicas, "replicas", strconv.Itoa(h.Replicas), "0 for as many as the servers suggest, or a number from 1 to 5")
 	results := c.amount("memberShare.results", h.MemberShare.Results, 512<<10, 8<<20)
 	events := c.amount("memberShare.events", h.MemberShare.Events, 2<<20, 1<<30)
 	c.amount("streams.results", h.Streams.Results, results, 1<<40)
 	c.amount("streams.events", h.Streams.Events, events, 1<<40)
 	c.address("metricsAddress", h.MetricsAddress)
+	c.page(&h.Page)
+	c.kubernetes(&h.Kubernetes)
 	c.log(h.Log)
 	for i, name := range h.SkippedNamespaces {
 		c.faults = append(c.faults, validate.MemberName("skippedNamespaces["+strconv.Itoa(i)+"]", name)...)
 	}
 	c.positive("disruption.validationWait", h.Disruption.ValidationWait, Duration(time.Millisecond), Duration(10*time.Minute))
 	c.positive("disruption.interval", h.Disruption.Interval, Duration(10*time.Millisecond), Duration(10*time.Minute))
+	c.rolloutChecks(&h.Checks)
 	c.notifications(h.Notifications)
 	return c.faults
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // auditKinds are the kinds of objects that events are about, but for notifications, of which none is told.
-var auditKinds = []string{"placement", "member", "object", "run", "strategy", "profile", "catalog", "maintenance", "override", "node", "nodepool", "instances", "user", "fleet"}
+var auditKinds = []string{"placement", "member", "object", "run", "strategy", "profile", "catalog", "maintenance", "override", "stagedstrategy", "eviction", "budget", "check", "node", "nodepool", "instances", "user", "fleet"}
 
 var headerPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
@@ -65,23 +65,28 @@ func (c *checks) webhook(at string, w *Webhook) {
 	if w == nil {
 		return
 	}
-	c.references(at+".url", w.URL)
-	if !strings.Contains(w.URL, "${") {
-		u, err := url.Parse(w.URL)
-		c.unless(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", at+".url", strconv.Quote(w.URL),
-			`a URL, like "https://example.com/hook", or one from the environment, "${HOOK_URL}"`)
-	}
-	for _, name := range slices.Sorted(maps.Keys(w.Headers)) {
-		value := w.Headers[name]
-		header := at + ".headers[" + strconv.Quote(name) + "]"
-		c.unless(headerPattern.MatchString(name), header, strconv.Quote(name), "the name of an HTTP header")
-		c.references(header, value)
-		c.unless(!strings.ContainsAny(value, "\r\n"), header, "several lines", "one line")
-	}
+	c.endpoint(at, w.URL, w.Headers)
 	c.positive(at+".timeout", w.Timeout, Duration(time.Second), Duration(5*time.Minute))
 	if _, err := w.Render(sampleEvent); err != nil {
 		c.add(at+".template", strings.TrimPrefix(err.Error(), "template: "), "a text/template that renders the event as JSON, with the fields of the event as "+
 			".Fleet, .ID, .At, .Object, .Kind, .Name, .Type, .Reason, .Message, .By, .Member")
+	}
+}
+
+// endpoint checks a URL and the headers that go there.
+func (c *checks) endpoint(at, to string, headers map[string]string) {
+	c.references(at+".url", to)
+	if !strings.Contains(to, "${") {
+		u, err := url.Parse(to)
+		c.unless(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", at+".url", strconv.Quote(to),
+			`a URL, like "https://example.com/hook", or one from the environment, "${HOOK_URL}"`)
+	}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		value := headers[name]
+		header := at + ".headers[" + strconv.Quote(name) + "]"
+		c.unless(headerPattern.MatchString(name), header, strconv.Quote(name), "the name of an HTTP header")
+		c.references(header, value)
+		c.unless(!strings.ContainsAny(value, "\r\n"), header, "several lines", "one line")
 	}
 }
 
@@ -95,16 +100,21 @@ func (c *checks) notify(at string, command *Command) {
 	if command == nil {
 		return
 	}
-	c.unless(len(command.Argv) > 0, at+".argv", "nothing", "a program and its arguments")
-	c.unless(len(command.Argv) == 0 || command.Argv[0] != "", at+".argv[0]", "nothing", "the path or the name of a program")
-	for _, name := range slices.Sorted(maps.Keys(command.Environment)) {
-		value := command.Environment[name]
+	c.program(at, command.Argv, command.Environment)
+	c.positive(at+".timeout", command.Timeout, Duration(time.Second), Duration(time.Hour))
+}
+
+// program checks a program, its arguments and its environment.
+func (c *checks) program(at string, argv []string, environment map[string]string) {
+	c.unless(len(argv) > 0, at+".argv", "nothing", "a program and its arguments")
+	c.unless(len(argv) == 0 || argv[0] != "", at+".argv[0]", "nothing", "the path or the name of a program")
+	for _, name := range slices.Sorted(maps.Keys(environment)) {
+		value := environment[name]
 		variable := at + ".environment[" + strconv.Quote(name) + "]"
 		c.unless(variablePattern.MatchString(name), variable, strconv.Quote(name), "the name of a variable: letters, digits and _")
 		c.unless(!strings.HasPrefix(name, "FLOTILLA_"), variable, strconv.Quote(name), "a name that does not begin with FLOTILLA_")
 		c.references(variable, value)
 	}
-	c.positive(at+".timeout", command.Timeout, Duration(time.Second), Duration(time.Hour))
 }
 
 // references checks the form of each ${NAME}.

@@ -23,6 +23,7 @@ func sampleWithNotifications(t *testing.T) []byte {
 		lines[i], comment = strings.CutPrefix(line, "# ")
 		require.True(t, comment, "notifications come last in hub.yaml: %s", line)
 	}
+	before = strings.ReplaceAll(before, ": []\n  # - ", ":\n  - ") // what rollout checks may ask
 	return []byte(before + "\nnotifications:\n" + strings.Join(lines, "\n") + "\n")
 }
 
@@ -70,7 +71,7 @@ notifications:
 	requireFaults(t, err, []string{
 		`hub.yaml: notifications[0].when.reason: found an unknown field, expected one of objects, reasons`,
 		`hub.yaml: notifications[0].name: found "On_Call", expected lower-case letters`,
-		`hub.yaml: notifications[0].when.objects[0]: found "runs/*", expected <kind>/<name> with a kind out of placement, member, object, run, strategy, profile, catalog, maintenance, override, node, nodepool, instances, user, fleet, or *; did you mean run?`,
+		`hub.yaml: notifications[0].when.objects[0]: found "runs/*", expected <kind>/<name> with a kind out of placement, member, object, run, strategy, profile, catalog, maintenance, override, stagedstrategy, eviction, budget, check, node, nodepool, instances, user, fleet, or *; did you mean run?`,
 		`hub.yaml: notifications[0].when.objects[1]: found "run", expected <kind>/<name>`,
 		`hub.yaml: notifications[0].when.reasons[0]: found nothing, expected a pattern`,
 		`hub.yaml: notifications[0].when.type: found "Bad", expected one of Normal, Warning`,

@@ -26,7 +26,8 @@ func TestSampleOfTheHubIsItsDefaults(t *testing.T) {
 	require.NoError(t, err)
 	want := DefaultHub()
 	want.SkippedNamespaces, want.Notifications = []string{}, []Notification{}
-	want.Listen.TLS.Names = []string{}
+	want.Listen.TLS.Names, want.Page.Hosts, want.Kubernetes.Hosts = []string{}, []string{}, []string{}
+	want.Checks = Checks{Prometheus: []CheckEndpoint{}, Webhooks: []CheckEndpoint{}, Commands: []CheckCommand{}}
 	require.Equal(t, want, h)
 	requireEverySetting(t, string(sampleWithNotifications(t)), reflect.TypeFor[Hub]())
 }
@@ -143,6 +144,8 @@ memberTimeout: 5
 deletionTimeout: 0s
 dev: "true"
 metricsAddress: localhost
+page: {address: localhost, url: "https://fleet.example.com/there", hosts: [ok.example.com, "a b", "a.example.com/"], tls: {cert: a.pem}, port: 1}
+kubernetes: {address: "127.0.0.1", url: "http://fleet.example.com", hosts: [":1"], tls: {key: a.pem, ca: b.pem}}
 log: {level: loud}
 skippedNamespaces: [ok, Not_Ok]
 disruption: {validationWait: 0s, interval: 1h, spots: true}
@@ -151,6 +154,7 @@ disruption: {validationWait: 0s, interval: 1h, spots: true}
 		`hub.yaml: dataDirectory: found an unknown field, expected one of fleet, dataDir,`,
 		`hub.yaml: memberTimeout: found number 5, expected a duration, like "15s" or "5m"`,
 		`hub.yaml: dev: found "true", expected true or false, without quotes`,
+		`hub.yaml: page.port: found an unknown field, expected one of address, url,`,
 		`hub.yaml: disruption.spots: found an unknown field, expected one of enabled, validationWait,`,
 		`hub.yaml: fleet: found "My_Fleet", expected lower-case letters`,
 		`hub.yaml: listen.host: found nothing, expected an address`,
@@ -158,6 +162,16 @@ disruption: {validationWait: 0s, interval: 1h, spots: true}
 		`hub.yaml: durability: found "sometimes", expected one of interval, always`,
 		`hub.yaml: deletionTimeout: found "0s", expected a duration from 1s to 24h0m0s`,
 		`hub.yaml: metricsAddress: found "localhost", expected a host and a port`,
+		`hub.yaml: page.address: found "localhost", expected a host and a port`,
+		`hub.yaml: page.url: found "https://fleet.example.com/there", expected a URL of http or https without a path`,
+		`hub.yaml: page.hosts[1]: found "a b", expected the name of a host without a port`,
+		`hub.yaml: page.hosts[2]: found "a.example.com/", expected`,
+		`hub.yaml: page.tls: found one of cert and key, expected both, or none`,
+		`hub.yaml: kubernetes.address: found "127.0.0.1", expected a host and a port`,
+		`hub.yaml: kubernetes.url: found "http://fleet.example.com", expected a URL of https without a path`,
+		`hub.yaml: kubernetes.hosts[0]: found ":1", expected the name of a host without a port`,
+		`hub.yaml: kubernetes.tls: found one of cert and key, expected both, or none`,
+		`hub.yaml: kubernetes.tls.ca: found no cert beside it, expected the certificate that it signed, or no ca`,
 		`hub.yaml: log.level: found "loud", expected one of trace, debug, info, warn, error`,
 		`hub.yaml: skippedNamespaces[1]: found "Not_Ok", expected lower-case letters`,
 		`hub.yaml: disruption.validationWait: found "0s", expected a duration from 1ms to 10m0s`,

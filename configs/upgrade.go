@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
-	"flotilla/core/validate"
+	"flotilla/core/validate/upgrades"
 )
 
 // Drivers that upgrade a member.
@@ -113,7 +113,7 @@ func (c *checks) maintenance(m *api.MaintenanceConfiguration) {
 		{"aksManagedAutoUpgradeSchedule", m.AutoUpgrade}, {"aksManagedNodeOSUpgradeSchedule", m.NodeOSUpgrade}, {"default", m.Default},
 	} {
 		if w.window != nil {
-			c.faults = append(c.faults, validate.MaintenanceWindow("maintenance."+w.name, w.window, known)...)
+			c.faults = append(c.faults, upgrades.MaintenanceWindow("maintenance."+w.name, w.window, known)...)
 		}
 	}
 }

@@ -23,6 +23,8 @@ func runDev(ctx context.Context, config *configs.Hub, now func() time.Time, log 
 	}
 	given := options(config, log, os.Getenv)
 	given.Now = now
+	devPage(&given)
+	devKubernetes(&given)
 	hurry(&given.Policy.Disruption)
 	fleet, err := dev.Start(ctx, dev.Options{Hub: given, Members: members, Log: log})
 	if err != nil {
@@ -50,7 +52,11 @@ func serveDev(ctx context.Context, fleet *dev.Fleet, out io.Writer) error {
 	if err := fleet.AdmitExamples(ctx); err != nil {
 		return err
 	}
-	printNext(out, fleet.Hub, fleet.Client.Fleet.Name)
+	page, err := pageLines(ctx, fleet.Hub)
+	if err != nil {
+		return err
+	}
+	printNext(out, fleet.Hub, fleet.Client.Fleet.Name, page+kubernetesLines(fleet.Hub))
 	select {
 	case <-ctx.Done():
 		return nil
@@ -59,7 +65,7 @@ func serveDev(ctx context.Context, fleet *dev.Fleet, out io.Writer) error {
 	}
 }
 
-func printNext(out io.Writer, hub *hubd.Hub, fleet string) {
+func printNext(out io.Writer, hub *hubd.Hub, fleet, more string) {
 	_, _ = fmt.Fprintf(out, `
 A hub and eight members in memory are running. In another terminal:
 
@@ -67,9 +73,9 @@ A hub and eight members in memory are running. In another terminal:
 %s%s%s  go run ./hub/flotilla get members
   go run ./hub/flotilla apply -f configs/examples/
   go run ./hub/flotilla get placements -w
-
+%s
 Ctrl-C stops everything.
-`, hub.Server().URL(), credsLine(hub.Server()), caLine(hub.Server()), fleetLine(fleet))
+`, hub.Server().URL(), credsLine(hub.Server()), caLine(hub.Server()), fleetLine(fleet), more)
 }
 
 func absolute(file string) string {

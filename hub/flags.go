@@ -20,6 +20,7 @@ import (
 	"flotilla/configs/secrets"
 	"flotilla/configs/terminal"
 	"flotilla/core/api"
+	"flotilla/core/guard"
 	"flotilla/hub/hubd"
 )
 
@@ -80,6 +81,8 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.StringVar(&config.SecretsCommand, "secrets-command", config.SecretsCommand, "command that prints what would stand in that file")
 	s.StringVar(&config.MemoryLimit, "memory-limit", config.MemoryLimit, "memory that the process keeps to, like 2Gi; 0: none (default $GOMEMLIMIT, or nine tenths of what its cgroup allows)")
 	s.StringVar(&config.MetricsAddress, "metrics-address", config.MetricsAddress, "serve /metrics, /healthz and /readyz at HOST:PORT")
+	s.StringVar(&config.Page.Address, "page", config.Page.Address, "serve the page at HOST:PORT (with --dev 127.0.0.1:8480, or any free port)")
+	s.StringVar(&config.Kubernetes.Address, "kubernetes", config.Kubernetes.Address, "serve a Kubernetes API at HOST:PORT (with --dev 127.0.0.1:6443, or any free port)")
 	s.StringVar(&config.Log.Level, "log-level", config.Log.Level, "trace, debug, info, warn or error")
 	ownFlags(s, &config)
 	streamFlags(s, &config)
@@ -215,11 +218,16 @@ func secretsOf(config *configs.Hub) secrets.Source {
 func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string) hubd.Options {
 	reserve, _ := configs.ParseSize(config.DiskReserve) // was checked
 	o := hubd.Options{
-		Fleet: config.Fleet, Accounts: config.Accounts, Disk: hubd.Disk{Reserve: reserve},
+		Fleet: config.Fleet, Issuing: hubd.Issuing{Accounts: config.Accounts}, Disk: hubd.Disk{Reserve: reserve},
 		Secrets: secretsOf(config), Metrics: config.MetricsAddress,
+		Page: hubd.Page{Site: hubd.Site{
+			Address: config.Page.Address, URL: config.Page.URL, Hosts: config.Page.Hosts, Cert: config.Page.TLS.Cert, Key: config.Page.TLS.Key,
+		}},
+		Front: frontOf(&config.Kubernetes),
 		Policy: hubd.Policy{
 			MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
-			SkippedNamespaces: config.SkippedNamespaces, Disruption: config.Disruption,
+			Withdrawals:       guard.Bounds{Percent: config.Withdrawals.Percent, Count: config.Withdrawals.Count},
+			SkippedNamespaces: config.SkippedNamespaces, Disruption: config.Disruption, Checks: config.Checks,
 		},
 		Notifications: config.Notifications, Log: log,
 		Lead: store.LeadOptions{Layout: streams.LayoutOptions{

@@ -101,6 +101,7 @@ func (f Fleet) probesOfHub() []Probe {
 		{What: "content", Subject: f.BucketSubject(Content, strings.Repeat("0", 64))},
 		{What: "an audit event", Subject: f.AuditEvent(KindPlacement, "web")},
 		{What: "who leads", Subject: f.Leads()},
+		{What: "a forwarded request", Subject: f.Forward()},
 		{What: "services of NATS", Subject: "$SRV.PING"},
 		{What: "the server", Subject: "$SYS.REQ.SERVER.PING"},
 		{What: "its account", Subject: "$SYS.REQ.ACCOUNT.PING.CONNZ"},
@@ -156,6 +157,7 @@ func (f Fleet) probesOfSubscribers(member, another string) []Probe {
 	hear("commands", f.AllCommands())
 	hear("events", f.AllEvents())
 	hear("who leads", f.Leads())
+	hear("forwarded requests", f.Forward())
 	hear("requests", f.APIGroup()+".>")
 	hear("the fleet", f.Prefix()+".>")
 	for _, everything := range []string{">", "*.>", "$KV.>", "$JS.>", "$SRV.>", "$SYS.>"} {

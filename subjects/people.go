@@ -14,6 +14,10 @@ var accessTokens = map[api.Role]string{
 	api.RoleAdmin:    "administer",
 }
 
+// TokenPrefix begins each token that a person shows to the Kubernetes API, so that whoever looks for secrets that lie about
+// finds it.
+const TokenPrefix = "flotilla_"
+
 // API is the subject on which a person of a role uses a verb of the hub's service,
 // "flotilla.<fleet>.api.<role>.<person>.<view|operate|administer>.<verb>". Servers let people publish under
 // their own role and name alone, so that the subject says who asks; "*" stands for any role or any person.

@@ -19,17 +19,23 @@ var (
 	ObjectSpecs          = Family{prefix: "spec.object."}
 	RunSpecs             = Family{prefix: "spec.run."}
 	StrategySpecs        = Family{prefix: "spec.strategy."}
+	StagedStrategySpecs  = Family{prefix: "spec.stagedstrategy."}
 	ProfileSpecs         = Family{prefix: "spec.profile."}
 	CatalogSpecs         = Family{prefix: "spec.catalog."}
 	MaintenanceSpecs     = Family{prefix: "spec.maintenance."}
 	PoolSpecs            = Family{prefix: "spec.nodepool."}
 	InstanceCatalogSpecs = Family{prefix: "spec.instances."}
+	EvictionSpecs        = Family{prefix: "spec.eviction."}
+	BudgetSpecs          = Family{prefix: "spec.budget."}
+	CheckSpecs           = Family{prefix: "spec.check."}
 	Snapshots            = Family{prefix: "snapshot.", indexed: true}
 	Members              = Family{prefix: "member."}
 	Schedules            = Family{prefix: "schedule."}
 	Verdicts             = Family{prefix: "verdict."}
+	Evictions            = Family{prefix: "eviction."}
 	Renderings           = Family{prefix: "rendered."}
 	Releases             = Family{prefix: "release."}
+	Checks               = Family{prefix: "check."}
 	Statuses             = Family{prefix: "status."}
 	Runs                 = Family{prefix: "run."}
 	Profiles             = Family{prefix: "profile."}
@@ -39,6 +45,9 @@ var (
 	Notifications        = Family{prefix: "notification."}
 	Users                = Family{prefix: "user."}
 	Identities           = Family{prefix: "identity."}
+	Freezes              = Family{prefix: "freeze."}
+	Approvals            = Family{prefix: "approval."}
+	Sessions             = Family{prefix: "session."}
 )
 
 // Room is a part of the hub that reads and writes records; it has the name of its package.
@@ -46,6 +55,7 @@ type Room string
 
 // The rooms that records are of.
 const (
+	Checker    Room = "checker"
 	Dispatcher Room = "dispatcher"
 	Disruptor  Room = "disruptor"
 	Door       Room = "door"
@@ -79,32 +89,41 @@ func rooms(all ...Room) []Room { return all }
 
 // records is in the order of the document.
 var records = []Record{
-	{PlacementSpecs, "placement", "<placement>", api.Spec{}, "a placement as applied", rooms(Door), rooms(Hubd, Renderer, Reporter, Roller, Salvage, Scheduler)},
+	{PlacementSpecs, "placement", "<placement>", api.Spec{}, "a placement as applied", rooms(Door), rooms(Checker, Hubd, Renderer, Reporter, Roller, Runner, Salvage, Scheduler)},
 	{OverrideSpecs, "override", "<override>", api.Spec{}, "an override as applied, with digests in the place of what it puts into Secrets", rooms(Door), rooms(Renderer, Roller)},
-	{MemberSpecs, "member", "<member>", api.Spec{}, "a MemberCluster as applied", rooms(Door), rooms(Dispatcher, Disruptor, Enroller, Registrar, Renderer, Reporter, Roller, Runner, Salvage, Scheduler)},
+	{MemberSpecs, "member", "<member>", api.Spec{}, "a MemberCluster as applied", rooms(Door), rooms(Checker, Dispatcher, Disruptor, Enroller, Registrar, Renderer, Reporter, Roller, Runner, Salvage, Scheduler)},
 	{ObjectSpecs, "object", "<object>", api.Spec{}, "head of a content object: digest, labels", rooms(Door), rooms(Disruptor)},
-	{RunSpecs, "update run", "<run>", api.Spec{}, "an update run as applied, or as made of a profile", rooms(Door), rooms(Dispatcher, Runner)},
+	{RunSpecs, "update run", "<run>", api.Spec{}, "an update run as applied, or as made of a profile, or a staged run of content as applied", rooms(Door), rooms(Dispatcher, Runner)},
 	{StrategySpecs, "update strategy", "<strategy>", api.Spec{}, "an update strategy as applied", rooms(Door), rooms(Runner)},
+	{StagedStrategySpecs, "staged strategy", "<strategy>", api.Spec{}, "a strategy of staged runs of content as applied", rooms(Door), rooms(Runner)},
 	{ProfileSpecs, "auto-upgrade profile", "<profile>", api.Spec{}, "an auto-upgrade profile as applied", rooms(Door), rooms(Runner)},
 	{CatalogSpecs, "version catalog", "<catalog>", api.Spec{}, "which versions are published where", rooms(Door), rooms(Runner)},
 	{MaintenanceSpecs, "maintenance of member", "<member>", api.Spec{}, "the maintenance windows of a member", rooms(Door), rooms(Runner)},
 	{PoolSpecs, "node pool", "<pool>", api.Spec{}, "a node pool as applied", rooms(Door), rooms(Disruptor)},
 	{InstanceCatalogSpecs, "instance catalog", "<catalog>", api.Spec{}, "instance types, offerings and prices as applied", rooms(Door), rooms(Disruptor)},
-	{Snapshots, "snapshot", "<placement>.<index>", api.Snapshot{}, "what a placement selected, never changed", rooms(Door, Salvage), rooms(Renderer, Reporter, Roller)},
-	{Members, "state of member", "<member>", api.MemberRecord{}, "state, labels and properties of a member", rooms(Registrar), rooms(Dispatcher, Disruptor, Door, Hubd, Renderer, Reporter, Roller, Runner, Salvage, Scheduler)},
-	{Schedules, "schedule of", "<placement>", api.Schedule{}, "bindings with the scores of their pick", rooms(Scheduler, Salvage), rooms(Door, Hubd, Renderer, Reporter, Roller)},
-	{Verdicts, "verdicts of", "<placement>", verdict.Verdicts{}, "why each member was picked or not", rooms(Scheduler, Salvage), nil},
+	{EvictionSpecs, "eviction", "<eviction>", api.Spec{}, "an eviction as applied", rooms(Door), rooms(Scheduler)},
+	{BudgetSpecs, "disruption budget", "<placement>", api.Spec{}, "the disruption budget of the placement of its name", rooms(Door), rooms(Scheduler)},
+	{CheckSpecs, "rollout check", "<check>", api.Spec{}, "what has to hold while content goes out, as applied", rooms(Door), rooms(Checker)},
+	{Snapshots, "snapshot", "<placement>.<index>", api.Snapshot{}, "what a placement selected, never changed", rooms(Door, Salvage), rooms(Checker, Renderer, Reporter, Roller, Runner)},
+	{Members, "state of member", "<member>", api.MemberRecord{}, "state, labels and properties of a member", rooms(Registrar), rooms(Checker, Dispatcher, Disruptor, Door, Hubd, Renderer, Reporter, Roller, Runner, Salvage, Scheduler)},
+	{Schedules, "schedule of", "<placement>", api.Schedule{}, "bindings with the scores of their pick", rooms(Scheduler, Salvage), rooms(Checker, Door, Hubd, Renderer, Reporter, Roller, Runner)},
+	{Verdicts, "verdicts of", "<placement>", verdict.Verdicts{}, "why each member was picked or not", rooms(Scheduler, Salvage), rooms(Door)},
+	{Evictions, "outcome of eviction", "<eviction>", api.EvictionRecord{}, "what became of an eviction, written once", rooms(Scheduler), rooms(Door)},
 	{Renderings, "rendering of", "<placement>", api.Rendered{}, "what overrides make of the newest snapshot on each bound member", rooms(Renderer), rooms(Door, Roller)},
-	{Releases, "release of", "<placement>", api.Release{}, "which snapshot each binding may run", rooms(Roller, Salvage), rooms(Dispatcher, Door, Renderer, Reporter, Scheduler)},
+	{Releases, "release of", "<placement>", api.Release{}, "which snapshot each binding may run", rooms(Roller, Salvage), rooms(Checker, Dispatcher, Door, Hubd, Renderer, Reporter, Runner, Scheduler)},
+	{Checks, "checks of", "<placement>", api.CheckRecord{}, "how a snapshot does that goes out under checks, and which one is refused", rooms(Checker), rooms(Door, Reporter, Roller, Runner)},
 	{Statuses, "status of", "<placement>", api.PlacementStatus{}, "conditions, counts, first failures", rooms(Reporter, Salvage), rooms(Door, Hubd)},
-	{Runs, "state of update run", "<run>", api.UpdateRunStatus{}, "state of an update run: its whole tree, frozen membership, gates", rooms(Runner), rooms(Dispatcher, Disruptor, Door, Hubd)},
+	{Runs, "state of update run", "<run>", api.UpdateRunStatus{}, "state of an update run or a staged run of content: its whole tree, frozen membership, gates", rooms(Runner), rooms(Checker, Dispatcher, Disruptor, Door, Hubd, Renderer, Roller)},
 	{Profiles, "state of profile", "<profile>", api.AutoUpgradeProfileStatus{}, "what an auto-upgrade profile last did", rooms(Runner), rooms(Door)},
-	{Locks, "lock of member", "<member>", api.MemberLock{}, "which operation may change the member now; created, never overwritten", rooms(Disruptor, Runner), rooms(Door, Salvage)},
+	{Locks, "lock of member", "<member>", api.MemberLock{}, "which operation may change the member now; created, never overwritten", rooms(Disruptor, Runner), rooms(Door, Salvage, Scheduler)},
 	{Disruptions, "disruptions of member", "<member>", api.DisruptionRecord{}, "node disruptions decided and not yet seen finished", rooms(Disruptor), rooms(Dispatcher, Door, Runner, Salvage)},
 	{Pools, "state of node pool", "<pool>", api.PoolRecord{}, "state and lint of a node pool over its members", rooms(Disruptor), rooms(Door)},
 	{Notifications, "notification", "<notification>", api.NotificationPosition{}, "how far into the audit stream a notification has come", rooms(Notifier), nil},
 	{Users, "", "<person>", api.User{}, "who a person is: role, public key, end and revocation of the credentials", rooms(Door), rooms(Hubd, Salvage)},
 	{Identities, "identity of member", "<member>", api.Identity{}, "keys of a member's agent, ends of its credentials, tokens that were made for it", rooms(Enroller), rooms(Dispatcher, Door, Hubd, Registrar, Salvage)},
+	{Freezes, "freeze of", "<scope>", api.Freeze{}, "who froze the fleet, placements, runs, nodes or one member, and why; or who ended that", rooms(Door), rooms(Checker, Disruptor, Hubd, Reporter, Roller, Runner, Scheduler)},
+	{Approvals, "approval of", "<placement or member>", api.WithdrawalApproval{}, "what somebody let go of withdrawals that were held", rooms(Door), rooms(Roller)},
+	{Sessions, "", "<hash>", api.Session{}, "whose a link to the page, a session of it or a token is, and until when, under the SHA-256 of its secret", rooms(Door), rooms(Salvage)},
 }
 
 // Records is the table of all kinds of records.

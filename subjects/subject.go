@@ -55,6 +55,9 @@ func (f Fleet) ParseHint(subject string) (member, kind string, ok bool) {
 // Leads is the subject on which a hub says that it leads now and answers requests; without body.
 func (f Fleet) Leads() string { return f.Prefix() + ".leads" }
 
+// Forward is the subject on which hubs have the one that leads answer what they were asked, sealed.
+func (f Fleet) Forward() string { return f.Prefix() + ".forward" }
+
 // NodeEvent is the subject of the whole state of one node of a member.
 func (f Fleet) NodeEvent(member, node string) string {
 	return f.nodeEvents(member) + Encode(node)

@@ -120,6 +120,7 @@ func (f Fleet) plain() []Address {
 		{f.Stream(Audit), f.Prefix() + ".audit.<kind>." + each, "what happened to an object", "rooms", "clients"},
 		{"", f.Enrolment("<member>"), "an agent asks for credentials", "that agent", "enroller"},
 		{"", f.apiOf("<role>", "<person>") + ".<access>.<verb>", "requests to the hub", "that person", "door"},
+		{"", f.Forward(), "what the page of a hub that does not lead was asked, sealed", "hubs", "leader"},
 		{"", f.Leads(), "the sender leads now and answers requests", "leader", "clients that wait for an answer"},
 	}
 }

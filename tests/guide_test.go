@@ -81,11 +81,90 @@ var guides = map[string]guide{
 			"flotilla events placement/crp-rolling-update":                       `(?s)RolloutPaused.*RolloutUndone.*RolloutResumed.*RolloutRestarted`,
 		},
 	},
+	"overrides": {
+		path: "../docs/overrides.md",
+		says: map[string]string{
+			"flotilla get placement crp-rolling-update -o yaml": `(?s)applicableResourceOverrides:\s+- name: store-by-region.*reason: OverriddenSucceeded`,
+			"flotilla get ro -n storefront":                     `(?m)^store-by-region `,
+		},
+	},
+	"content": {
+		path: "../docs/content.md",
+		says: map[string]string{
+			"flotilla get rp -n reading-room":                `(?m)^hours +1 +3 +3 `,
+			"flotilla get rp hours -n reading-room -o yaml":  `(?s)selectedResources:\s+- \S+: .*name: hours`,
+			"flotilla get placement checkout-guards -o yaml": `(?s)envelope:\s+name: hooks\s+namespace: checkout\s+type: ConfigMap`,
+		},
+	},
+	"staged rollouts": {
+		path: "../docs/staged-rollouts.md",
+		says: map[string]string{
+			"flotilla run approve bookshop-autumn --gate production/before/Approval": `opened gate production/before/Approval`,
+			"flotilla run status bookshop-autumn --watch":                            `run bookshop-autumn +Completed`,
+			"flotilla get placement bookshop":                                        `(?m)^bookshop +1 +all +8 +8 +8 `,
+			"flotilla events run/bookshop-autumn":                                    `snapshot 1 is available`,
+			"flotilla windows tampa":                                                 `(?s)tampa, content: .*America/New_York`,
+			"flotilla run status bookshop-night --watch":                             `(?s)run bookshop-night  Completed.*windows ignored: CVE-2026-1234|windows ignored: CVE-2026-1234.*run bookshop-night Completed`,
+		},
+	},
+	"what if": {
+		path: "../docs/what-if.md",
+		says: map[string]string{
+			"flotilla plan --without member/cluster1":                                    `(?s)clusterNames names cluster1, which is gone.*what if: 2 of 2 placements change`,
+			"flotilla plan --without-label region=west --without member/dublin -o wide":  `(?s)without member dublin.*what if: 2 of 2 placements change`,
+			"flotilla plan --render placement/crp-rolling-update --member berlin --diff": `(?m)^\+  replicas: 5$`,
+		},
+	},
+	"evictions": {
+		path: "../docs/evictions.md",
+		says: map[string]string{
+			"flotilla evict placement/crp-rolling-update --member tampa":                  `leaves tampa: Eviction is allowed by specified ClusterResourcePlacementDisruptionBudget`,
+			"flotilla evict placement/crp-rolling-update --member tampa --dry-run=server": `as all stands: Eviction is allowed`,
+			"flotilla drain member dublin --dry-run=server":                               `crp-rolling-update leaves`,
+			"flotilla get evictions -o wide":                                              `(?m)^crp-rolling-update-tampa-\w+ +crp-rolling-update +tampa +True +True `,
+			"flotilla why placement/crp-rolling-update -m tampa":                          `evicted`,
+			"flotilla drain member dublin --timeout 90s":                                  `member/dublin is empty`,
+			"flotilla get member dublin -o yaml":                                          `(?s)value: drain.*drain:\s+leaving: 0`,
+			"flotilla get disruptionbudgets":                                              `(?m)^crp-rolling-update +- +5 `,
+		},
+	},
+	"guards": {
+		path: "../docs/guards.md",
+		says: map[string]string{
+			"flotilla freeze placements --reason \"the shop has its sale\"": `placements frozen`,
+			"flotilla status": `^FROZEN  placements frozen by admin since \S+: the shop has its sale `,
+			"flotilla get placement crp-rolling-update -o yaml": `RolloutFrozen`,
+			"flotilla unfreeze placements":                      `placements unfrozen`,
+			"flotilla unfreeze member dublin":                   `member dublin unfrozen`,
+			"flotilla events fleet/placements":                  `Frozen(?s).*Unfrozen`,
+		},
+	},
+	"trace": {
+		path: "../docs/trace.md",
+		says: map[string]string{
+			"flotilla trace placement/crp-rolling-update":                                 `(?s)snapshot 1, by admin, .*; 7 of 7 there.*total +7 .*: took .*reported +\d{4}`,
+			"flotilla trace placement/crp-rolling-update --member tampa":                  `release +waits +- +paused by admin since .*: the night shift looks first`,
+			"flotilla history placement/crp-rolling-update":                               `(?s)applied +1 +- +admin.*picked berlin.*paused by admin.*snapshot 2 holds.*resumed.*rollout ended.*tampa: was evicted`,
+			"flotilla history placement/crp-rolling-update --since -1h --limit 5 -o wide": `(?m)picks +1 +- +scheduler +tampa: was evicted +6 +-$`,
+			"flotilla get placement crp-rolling-update --at now":                          `(?s)Generation: +1\nSnapshot: +2\nPicked: +6.*placementType: PickAll`,
+			"flotilla rollout history placement/crp-rolling-update":                       `(?m)^2 .* 1 changed$`,
+		},
+	},
+	"checks": {
+		path: "../docs/checks.md",
+		says: map[string]string{
+			"flotilla rollout status placement/teashop --timeout 100s": `rolled out, 3 of 3 current`,
+			"flotilla get rolloutchecks":                               `(?m)^available +available +3s +2 +RollBack `,
+			"flotilla rollout history placement/teashop":               `(?m)^2 `,
+			"flotilla events placement/teashop":                        `(?s)RolloutChecksFailed.*RolloutRolledBack`,
+			"flotilla status":                                          `RolloutRolledBack.*snapshot 2 is refused since`,
+		},
+	},
 	"update runs": {
 		path: "../docs/updates.md",
 		says: map[string]string{
 			"flotilla run status first":             `Completed  1/1`,
-			"flotilla run status to-1-36-4 --watch": `run to-1-36-4 Completed`,
+			"flotilla run status to-1-36-4 --watch": `run to-1-36-4 +Completed`,
 			"flotilla get gates":                    `Approval   Pending`,
 			"flotilla get runs":                     `auto-stable-full-`,
 			"flotilla run generate stable":          `auto-stable-full-`,
@@ -158,6 +237,7 @@ func (r *reader) shell(ctx context.Context, line string) *exec.Cmd {
 	shell.Dir = r.folder
 	shell.Env = append(os.Environ(), "PATH="+r.programs+string(os.PathListSeparator)+os.Getenv("PATH"), "NATS_CONTEXT=", "FLOTILLA_FLEET=",
 		"NATS_URL="+r.fleet.Hub.Server().URL(), "NATS_CREDS="+r.fleet.Hub.Server().OperatorCreds())
+	shell.WaitDelay = time.Second // a child of the shell may hold its output open
 	return shell
 }
 
@@ -179,6 +259,8 @@ func endings(line string) []int {
 		return []int{0, 1}
 	case strings.Contains(line, "run status"):
 		return []int{0, 124}
+	case strings.Contains(line, "plan --render"):
+		return []int{0}
 	case strings.Contains(line, "flotilla plan"):
 		return []int{1}
 	}

@@ -25,6 +25,8 @@ var fixtures = map[string]string{
 	"member/all.yaml":                    "nodes-pool.yaml,nodes-catalog.yaml,nodes-nodes.yaml,nodes-pods.yaml",
 	"overlays/prod/kustomization.yaml":   "overlay/kustomization.yaml",
 	"overlays/prod/placement.yaml":       "overlay/placement.yaml",
+	"spare.yaml":                         "spare.yaml",
+	"override.yaml":                      "overrides.yaml",
 	"got/nodes,pods,pdb,daemonsets":      "nodes-nodes.yaml,nodes-pods.yaml",
 	"got/nodes":                          "nodes-nodes.yaml",
 	"got/nodepools,aksnodeclasses":       "nodes-pool.yaml",
@@ -41,13 +43,27 @@ var others = map[string]string{
 // notFound is how a shell ends that does not find a program.
 const notFound = 127
 
+// killed is the code of what did not end by itself.
+const killed = -1
+
 // first is what is typed before an example, so that there is what it names.
 var first = map[string]string{
 	"flotilla describe placement web":                                    "flotilla apply -f web.yaml",
 	"flotilla wait member/berlin --for=jsonpath='{.status.state}'=Ready": "flotilla member admit berlin",
+	"flotilla wait placement/web --for=condition=Available --timeout=2m": "flotilla scale placement/web --clusters 2",
 	"flotilla wait placement/web --for=delete":                           "flotilla delete placement web --wait=false",
+	"flotilla scale placement/web --clusters 5":                          "flotilla member cordon dublin",
 	"flotilla get deployments -A -l app=web -w":                          "flotilla label deployment/worker app=web -n batch-compute --overwrite",
 	"flotilla get disruptions -w":                                        "flotilla apply -f configs/examples/,configs/examples/nodes/catalog-east.yaml,configs/examples/nodes/pool-workers.yaml",
+}
+
+// then is what is typed behind an example, so that the fleet is as it was for those that come.
+var then = map[string]string{
+	"flotilla drain member berlin":                                   "flotilla uncordon member berlin",
+	"flotilla member drain berlin":                                   "flotilla uncordon member berlin && flotilla delete placement web && flotilla apply -f web.yaml",
+	`flotilla freeze --reason "the shop has its sale"`:               "flotilla unfreeze",
+	`flotilla freeze placements --reason "registry is down"`:         "flotilla unfreeze placements",
+	`flotilla freeze member berlin --reason "somebody debugs there"`: "flotilla unfreeze member berlin",
 }
 
 // TestExamplesOfTheReference types each example of docs/cli.md into a shell, beside a fleet as --dev starts it and
@@ -64,7 +80,10 @@ func TestExamplesOfTheReference(t *testing.T) {
 			r.run(t, before)
 		}
 		code, said := r.understood(t, line)
-		require.NotContains(t, []int{session.ExitUsage, session.ExitPartial, session.ExitUnreachable, session.ExitTimedOut, notFound}, code, "$ %s\n%s", line, said)
+		require.NotContains(t, []int{session.ExitUsage, session.ExitPartial, session.ExitUnreachable, session.ExitTimedOut, notFound, killed}, code, "$ %s\n%s", line, said)
+		if behind := then[line]; behind != "" {
+			r.run(t, behind)
+		}
 	}
 }
 
@@ -120,7 +139,7 @@ func (r *reader) furnish(t *testing.T) {
 // understood types a line and returns how it ended. What goes on for ever is interrupted once it has shown something.
 func (r *reader) understood(t *testing.T, line string) (code int, said string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if strings.HasSuffix(line, " -w") {
 		return session.ExitDone, r.watch(t, line, `.`)

@@ -1,13 +1,18 @@
 package tests
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/hub/dev"
+	"flotilla/hub/hubd"
+	"flotilla/hub/page"
 	"flotilla/subjects"
 )
 
@@ -57,4 +62,32 @@ func TestARevocationSurvivesARestore(t *testing.T) {
 	s.fleetStatus(damaged)
 	s.restore(head, pages, false)
 	require.Equal(t, before, s.people())
+}
+
+// A restore brings back no link that was used since the backup and no session that was left, and ends none that goes on.
+func TestNoRestoreBringsASessionBack(t *testing.T) {
+	var door page.Door
+	s := newSliceWith(t, func(o *dev.Options) {
+		o.Hub.Page.Address = "127.0.0.1:0"
+		o.Hub.Page.New = func(p hubd.PageOptions) (http.Handler, error) { door = p.Door; return http.NotFoundHandler(), nil }
+	})
+	ctx := bustest.Context(t)
+	link := func() string {
+		var answer api.WebResponse
+		s.ask(api.VerbWeb, api.WebRequest{}, &answer)
+		return answer.Secret
+	}
+	left, err := door.Enter(ctx, link(), "")
+	require.NoError(t, err)
+	used := link()
+	head, pages := s.backup()
+	require.NoError(t, door.Leave(ctx, left))
+	goes, err := door.Enter(ctx, used, "")
+	require.NoError(t, err)
+	s.restore(head, pages, true)
+	bustest.Eventually(t, func() error { _, err := door.Session(ctx, goes); return err })
+	_, err = door.Session(ctx, left)
+	require.ErrorIs(t, err, api.ErrNoEntry)
+	_, err = door.Enter(ctx, used, "")
+	require.ErrorIs(t, err, api.ErrNoEntry)
 }

@@ -17,13 +17,20 @@ import (
 
 // untyped are the commands of documents that no test types as they stand, with what shows that they are true.
 var untyped = map[string]string{
-	"make demo     # eight members in memory, every example of configs/examples placed, explained, rolled out, broken and mended": "tests/demo runs it",
-	"make test     # every test, on embedded servers": "would run itself",
-	"flotilla apply -f web.yaml":                      "opens a drawing; examples of docs/cli.md apply it",
-	"make bench-e2e":                                  "measures for six minutes beside real clusters, whose tests carry a build tag",
-	"go run ./hub --dev":                              "the guides are typed beside what it starts, and tests/house starts it",
-	"make build && export PATH=$PWD/bin:$PATH":        "the guides are typed with the program that it builds",
-	"go run ./hub --data /var/lib/flotilla":           "a folder of the machine; hub/hubd starts it in another",
+	"make demo     # eight members in memory, every example of configs/examples placed, explained, rolled out, broken and mended":                                                            "tests/demo runs it",
+	"make demo-rollouts  # rollouts that are steered: an override per region, an undo, a staged run with an approval, a stage that goes back by itself, a drained member, a held withdrawal": "tests/demo runs it",
+	"make test     # every test, on embedded servers":                     "would run itself",
+	"flotilla apply -f web.yaml":                                          "opens a drawing; examples of docs/cli.md apply it",
+	"make bench-e2e":                                                      "measures for six minutes beside real clusters, whose tests carry a build tag",
+	"make bench-page":                                                     "measures for ten minutes in a browser, whose tests carry a build tag",
+	"go run ./hub --dev":                                                  "the guides are typed beside what it starts, and tests/house starts it",
+	"go run ./hub --kubernetes 127.0.0.1:6443":                            "goes on for ever; hub/hubd serves a Kubernetes API",
+	"flotilla kubeconfig > fleet.kubeconfig":                              "writes to where the reader is; TestWeb prints it",
+	"kubectl --kubeconfig fleet.kubeconfig get clusterresourceplacements": "needs kubectl; TestAKubeconfigIsRead reads the file as it does",
+	"go run ./hub --page 127.0.0.1:8480":                                  "goes on for ever; hub/hubd serves a page",
+	"flotilla web":                                                        "the hubs of guides serve none; tests/cli types it",
+	"make build && export PATH=$PWD/bin:$PATH":                            "the guides are typed with the program that it builds",
+	"go run ./hub --data /var/lib/flotilla":                               "a folder of the machine; hub/hubd starts it in another",
 	"go run ./hub --data /var/lib/flotilla                     # the hub, with its own NATS server, on loopback":                                     "a folder of the machine; hub/hubd starts it in another",
 	"flotilla member enrol berlin > berlin.token               # what one agent enrols with, once":                                                   "an example of docs/cli.md is the same",
 	"flotilla member enrol berlin > berlin.token     # by an admin, for one agent":                                                                   "an example of docs/cli.md is the same",
@@ -69,6 +76,8 @@ var untyped = map[string]string{
 	"helm install flotilla-hub configs/kubernetes/hub --namespace flotilla-system --create-namespace --set service.type=LoadBalancer --set 'tls.names={hub.example.com}'":                                            "needs helm; configs/kubernetes renders the chart, tests/e2e has it taken by an API server",
 	"kubectl exec -n flotilla-system flotilla-hub-0 -- /flotilla --url nats://127.0.0.1:4222 --creds /var/lib/flotilla/operator.creds --tls-ca /var/lib/flotilla/tls/ca.pem user add anna --role admin > anna.creds": "needs a cluster whose nodes run images",
 	"kubectl create secret generic flotilla-hub --namespace flotilla-system --from-file accounts --from-file secrets.json":                                                                                           "needs a cluster",
+	"kubectl create secret tls flotilla-page --namespace flotilla-system --cert fleet.crt --key fleet.key":                                                                                                           "needs a cluster",
+	"helm upgrade flotilla-hub configs/kubernetes/hub --namespace flotilla-system --reset-then-reuse-values --set page.enabled=true --set page.url=https://fleet.example.com":                                        "needs helm; configs/kubernetes renders the chart, tests/e2e has it taken by an API server",
 	"helm install flotilla-hub configs/kubernetes/hub --namespace flotilla-system --set natsURL=nats://n1:4222":                                                                                                      "needs helm; configs/kubernetes renders the chart, tests/e2e has it taken by an API server",
 }
 

@@ -159,6 +159,7 @@ func (b *Beat) send(ctx context.Context) {
 		return
 	}
 	h := b.next(ctx)
+	h.Sent = b.o.Hub.Now().UnixMilli()
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	err := b.o.Hub.PutHeartbeat(ctx, h)

@@ -59,9 +59,10 @@ func TestHeartbeatsSayHowTheMemberDoes(t *testing.T) {
 		},
 		Namespaces: []string{"default", "kube-node-lease", "kube-public", "kube-system"},
 		Healthy:    true, Message: "the disk is full",
-		Holds: api.Order{Epoch: 1, Term: 2, Generation: 3}, Unlisted: []string{"old"},
+		Holds: api.Order{Epoch: 1, Term: 2, Generation: 3}, Unlisted: []string{"old"}, Sent: first.Sent,
 	}
 	require.Equal(t, want, first)
+	require.InDelta(t, elsewhen.Now().UnixMilli(), first.Sent, float64(time.Minute/time.Millisecond))
 
 	m.AddNode(node(t, "b"))
 	expect(t, store, func(h api.Heartbeat) bool { return h.Nodes == 2 })

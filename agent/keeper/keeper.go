@@ -116,7 +116,7 @@ func (k *Keeper) tell(given member.Given) {
 		line = line.Time("until", given.Ends.UTC())
 	}
 	if given.Role == api.AgentJoining {
-		line.Msgf("the agent of %s is enrolled; it is heard, and works once its member is admitted: flotilla member admit %s", k.o.Member, k.o.Member)
+		line.Msgf("the agent of %s is enrolled, with key %s; it is heard, and works once its member is admitted: flotilla member admit %s", k.o.Member, given.Key, k.o.Member)
 		return
 	}
 	line.Msgf("the agent of %s has credentials", k.o.Member)

@@ -27,6 +27,7 @@ type hub struct {
 	never   bool
 	down    error
 	role    string
+	given   member.Given
 	answers []error // one after the other, the last for ever; nil gives credentials
 	asked   []time.Time
 	connect func()
@@ -80,7 +81,7 @@ func (h *hub) Enrol(context.Context) (member.Given, error) {
 	if err == nil {
 		h.never = true
 	}
-	return member.Given{Role: api.AgentAdmitted}, err
+	return h.given, err
 }
 
 // What fails is told for as long as it does.
@@ -164,5 +165,13 @@ func TestWhoJoinsKeepsAsking(t *testing.T) {
 		h := &hub{role: api.AgentJoining, answers: []error{context.DeadlineExceeded}}
 		require.Empty(t, keep(t, h, 950*time.Millisecond))
 		require.Len(t, h.asked, 10)
+	})
+}
+
+// Whoever admits a member compares its key with the one that the agent logs.
+func TestItSaysByWhichKeyItIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hub{answers: []error{nil}, given: member.Given{Role: api.AgentJoining, Key: "UABC"}}
+		require.Contains(t, keep(t, h, time.Hour), "is enrolled, with key UABC; it is heard, and works once its member is admitted: flotilla member admit berlin")
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/tests/elsewhen"
@@ -122,6 +123,21 @@ func TestAsksBackOff(t *testing.T) {
 	a.failed("x", errCrashed, at)
 	a.keep(&ledger{})
 	require.Empty(t, a.why("x"))
+}
+
+// A look from before its node was being deleted ends no drain: it would forget how often the provider was asked.
+func TestADrainOutlastsALookFromBefore(t *testing.T) {
+	deleted := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "u1", DeletionTimestamp: &metav1.Time{Time: elsewhen.Now()}}}
+	before := deleted.DeepCopy()
+	before.DeletionTimestamp = nil
+	ds := newDrains()
+	d := ds.of(deleted)
+	for _, l := range []*look{{nodes: map[string]*corev1.Node{"n1": before}}, {nodes: map[string]*corev1.Node{"n1": deleted}}} {
+		ds.keep(l)
+		require.Same(t, d, ds.seen(deleted))
+	}
+	ds.keep(&look{})
+	require.Nil(t, ds.seen(deleted))
 }
 
 // The provider is asked about one machine by one who asks at a time, as package nodes promises: about the

@@ -82,11 +82,12 @@ func (d *drains) busy() bool {
 	return len(d.byUID) > 0
 }
 
-// keep forgets the drains of nodes that are gone.
+// keep forgets the drains of nodes that are gone. One that the look shows before it was being deleted is not: the
+// look is older than the drain.
 func (d *drains) keep(l *look) {
 	left := map[types.UID]bool{}
 	for _, n := range l.nodes {
-		left[n.UID] = n.DeletionTimestamp != nil
+		left[n.UID] = true
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -31,8 +31,10 @@ const (
 	// firstRetry and mostRetry bound the delay after something that the hub did not take.
 	firstRetry = 500 * time.Millisecond
 	mostRetry  = 30 * time.Second
-	// writeEvery is how often what is remembered is written down.
-	writeEvery = 2 * time.Second
+	// writeEvery is how often what is remembered is written down that the next process could not find out, writeAnyway
+	// how often all of it.
+	writeEvery  = 2 * time.Second
+	writeAnyway = 10 * time.Second
 )
 
 // reporter looks at the member and tells the hub what it sees; core/nodesync says what and in which order.
@@ -43,7 +45,8 @@ type reporter struct {
 	// nudges make run look again, news only tell.
 	nudges, news chan struct{}
 
-	turn sync.Mutex // one look or telling at a time: what is told together is of one look
+	turn     sync.Mutex // one look or telling at a time: what is told together is of one look
+	observer cluster.Observer
 
 	mu        sync.Mutex
 	sync      *nodesync.Sync
@@ -52,14 +55,14 @@ type reporter struct {
 	readback  readback
 	lookTime  time.Duration
 	lookFault string
-	putFault  string
 	retry     retry
 }
 
-// retry is when to tell again what the hub did not take.
+// retry is when to tell again what the hub did not take, and why it did not.
 type retry struct {
 	loop.Backoff
-	at time.Time
+	at    time.Time
+	fault string
 }
 
 // conn is what the reporter needs of the connection to the hub.
@@ -122,7 +125,7 @@ func (r *reporter) look(ctx context.Context) error {
 		}
 		return err
 	}
-	seen := cluster.Observe(listing(s))
+	seen := r.observer.Observe(listing(s))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lookFault = ""
@@ -242,7 +245,8 @@ func (r *reporter) gather(ctx context.Context, changes <-chan target.Change) {
 func (r *reporter) write(now bool) {
 	r.mu.Lock()
 	var kept map[string]nodesync.Past
-	if now || r.now().Sub(r.written) >= writeEvery {
+	since := r.now().Sub(r.written)
+	if now || since >= writeAnyway || since >= writeEvery && r.sync.Pressing() {
 		kept, r.written = r.sync.Keep(), r.now()
 	}
 	r.mu.Unlock()
@@ -265,8 +269,8 @@ func (r *reporter) trouble() string {
 	switch {
 	case r.lookFault != "":
 		return "the nodes of the member cannot be read: " + r.lookFault
-	case r.putFault != "":
-		return "the hub is not told the state of nodes: " + r.putFault
+	case r.retry.fault != "":
+		return "the hub is not told the state of nodes: " + r.retry.fault
 	}
 	return r.sync.Withheld()
 }

@@ -48,22 +48,22 @@ type ear struct {
 	heard []heard
 }
 
-func (e *ear) Node(_, _ string, body []byte, stored time.Time) {
+func (e *ear) Node(_, _ string, state watch.Stored, stored time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var event api.NodeEvent
-	if json.Unmarshal(body, &event) != nil {
+	if body, err := state.JSON(); err != nil || json.Unmarshal(body, &event) != nil {
 		return
 	}
 	e.view.Event(&event)
 	e.heard = append(e.heard, heard{event: &event, stored: stored})
 }
 
-func (e *ear) Inventory(_ string, body []byte, _ time.Duration) {
+func (e *ear) Inventory(_ string, stored watch.Stored, _ time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var inventory api.NodeInventory
-	if body == nil || json.Unmarshal(body, &inventory) != nil {
+	if body, err := stored.JSON(); err != nil || json.Unmarshal(body, &inventory) != nil {
 		return
 	}
 	e.view.Inventory(&inventory)
@@ -72,8 +72,8 @@ func (e *ear) Inventory(_ string, body []byte, _ time.Duration) {
 
 func (e *ear) NodeGone(_, _ string) {}
 
-func (e *ear) Unreadable(_, _ string, _ error) {}
-func (e *ear) Listed()                         {}
+func (e *ear) InventoryGone(_ string) {}
+func (e *ear) Listed()                {}
 
 // listen starts a hub on a server.
 func listen(t *testing.T, change ...func(*server.Options)) *ear {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ import (
 	"flotilla/agent/disk"
 	"flotilla/core/api"
 	"flotilla/core/nodesync"
+	"flotilla/tests/elsewhen"
 )
 
 // What cannot be read is not known, and no reason not to work.
@@ -48,4 +50,36 @@ func TestAReporterWritesDownWhatItRemembers(t *testing.T) {
 	e, due := w.sync.Event("n1")
 	require.True(t, due)
 	require.True(t, n.LastPodEvent.Equal(&e.Node.LastPodEvent))
+}
+
+// How often what is remembered is written: soon what the next process could not find out, rarer what it could.
+func TestAReporterWritesDownWhatCannotWait(t *testing.T) {
+	hub, m, folder := listen(t), poolMember(t, "n1"), t.TempDir()
+	w, err := newReporter(hub.options(m), folder)
+	require.NoError(t, err)
+	now := elsewhen.Now()
+	w.now = func() time.Time { return now }
+	written := func() uint64 {
+		w.write(false)
+		kept := map[string]nodesync.Past{}
+		require.NoError(t, disk.Read(filepath.Join(folder, "seen.json"), &kept))
+		return kept["n1"].Active
+	}
+	look := func(pods int) {
+		put(t, m, web(pods))
+		require.NoError(t, w.look(t.Context()))
+	}
+	look(1)
+	first := written()
+	look(2)
+	now = now.Add(writeEvery)
+	require.Equal(t, first, written(), "a pod came")
+	now = now.Add(writeAnyway - writeEvery)
+	second := written()
+	require.NotEqual(t, first, second)
+	look(1)
+	look(2)
+	require.Equal(t, second, written(), "one more went, and came")
+	now = now.Add(writeAnyway)
+	require.NotEqual(t, second, written())
 }

@@ -34,7 +34,7 @@ func (r *reporter) tell(ctx context.Context) time.Time {
 		return time.Time{}
 	}
 	if err != nil {
-		r.blame(&r.putFault, err)
+		r.blame(&r.retry.fault, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,7 +42,7 @@ func (r *reporter) tell(ctx context.Context) time.Time {
 		r.retry.at = r.now().Add(r.retry.Next())
 		return r.retry.at
 	}
-	r.putFault, r.retry.at = "", time.Time{}
+	r.retry.fault, r.retry.at = "", time.Time{}
 	r.retry.Reset()
 	return next
 }

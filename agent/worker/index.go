@@ -22,6 +22,32 @@ type index struct {
 	commands *disk.Newest[api.PlacementCommand]
 	entries  map[string][]api.IndexEntry
 	previous []api.IndexEntry
+	// came are the commands that brought what the placements are to be now, of those that this process read.
+	came map[string]arrival
+}
+
+// arrival is when a command was read, and its order.
+type arrival struct {
+	at    time.Time
+	order api.Order
+}
+
+// note remembers the command that changed placements; the lock is held.
+func (x *index) note(changed []string, now time.Time) {
+	for _, placement := range changed {
+		if len(x.entries[placement]) == 0 {
+			delete(x.came, placement)
+			continue
+		}
+		x.came[placement] = arrival{now, x.commands.Order()}
+	}
+}
+
+// cameOf is the command that brought what a placement is to be, zero when an earlier process read it.
+func (x *index) cameOf(placement string) arrival {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.came[placement]
 }
 
 // loadIndex goes on with the command that is on the disk, if any.
@@ -30,7 +56,7 @@ func loadIndex(member string, s *diskStore) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &index{commands: commands}
+	x := &index{commands: commands, came: map[string]arrival{}}
 	x.entries = byPlacement(x.current())
 	return x, nil
 }
@@ -59,7 +85,9 @@ func (x *index) accept(body []byte, changes [][]byte, now time.Time) (changed []
 	}
 	before := x.entries
 	x.previous, x.entries = held, byPlacement(x.current())
-	return differing(before, x.entries), nil
+	changed = differing(before, x.entries)
+	x.note(changed, now)
+	return changed, nil
 }
 
 // amend takes over the changes that come next, and reports the placements that they are about, sorted. They are on the
@@ -79,6 +107,7 @@ func (x *index) amend(changes [][]byte, now time.Time) (changed []string, err er
 	for _, placement := range changed {
 		x.refresh(placement, next.Entries)
 	}
+	x.note(changed, now)
 	return changed, nil
 }
 

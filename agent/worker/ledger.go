@@ -38,10 +38,10 @@ func (l *ledger) of(placement string) (api.PlacementResult, bool) {
 
 // put makes r the result of its placement. The hub is told when r differs from what it has; each
 // process tells it once in any case. What could not be saved is saved with the next put, news or not.
-func (l *ledger) put(r api.PlacementResult, now time.Time) error {
+func (l *ledger) put(r api.PlacementResult, came arrival, now time.Time) error {
 	l.mu.Lock()
 	last, ok := l.last[r.Placement]
-	r.Changed = changed(last, r, now)
+	r.Changed, r.Times = changed(last, r, now), timesOf(&last, &r, came, now)
 	fresh := !ok || !sameResult(last, r)
 	if !fresh {
 		r = last
@@ -95,6 +95,25 @@ func (l *ledger) unreported() int {
 		}
 	}
 	return n
+}
+
+// timesOf are the times of a result that follows another one: what it comes to for the first time it comes to now.
+func timesOf(last, r *api.PlacementResult, came arrival, now time.Time) *api.ResultTimes {
+	times := api.ResultTimes{Received: came.at.UnixMilli(), Command: came.order.Generation}
+	switch {
+	case last.Times != nil && last.UID == r.UID && last.Generation == r.Generation:
+		times = *last.Times
+	case came.at.IsZero():
+		times = api.ResultTimes{Received: now.UnixMilli(), Late: true}
+	}
+	after := now.UnixMilli() - times.Received
+	if times.Applied == nil && (r.Applied == yes || r.DiffReported == yes) {
+		times.Applied = &after
+	}
+	if times.Available == nil && r.Available == yes {
+		times.Available = &after
+	}
+	return &times
 }
 
 // changed is when the content or one of the two answers last turned.

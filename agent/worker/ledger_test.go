@@ -19,15 +19,15 @@ func TestAResultThatCouldNotBeSavedIsSavedLater(t *testing.T) {
 		l := loadLedger(s, bustest.Start(t).Agent(t, "berlin"))
 		full.Fill()
 		result := api.PlacementResult{Placement: "web", UID: "u", Applied: "True"}
-		require.Error(t, l.put(result, elsewhen.Now()))
-		require.Error(t, l.put(result, elsewhen.Now()), "it is still in the way")
+		require.Error(t, l.put(result, arrival{}, elsewhen.Now()))
+		require.Error(t, l.put(result, arrival{}, elsewhen.Now()), "it is still in the way")
 
 		full.Free()
-		require.NoError(t, l.put(result, elsewhen.Now().Add(time.Hour)))
+		require.NoError(t, l.put(result, arrival{}, elsewhen.Now().Add(time.Hour)))
 		require.Equal(t, "True", s.loadResults()["web"].Applied)
 
 		require.NoError(t, s.forgetResult("web"))
-		require.NoError(t, l.put(result, elsewhen.Now()))
+		require.NoError(t, l.put(result, arrival{}, elsewhen.Now()))
 		require.Empty(t, s.loadResults(), "it was on the disk")
 	})
 }

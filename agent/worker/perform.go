@@ -139,6 +139,9 @@ func because(message, why string) string {
 }
 
 func (t *tally) judge(ref api.ObjectRef, live *unstructured.Unstructured, hindered func() string) {
+	if apply.Completed(live) {
+		t.completed = append(t.completed, ref)
+	}
 	switch readiness, message := apply.Ready(live); readiness {
 	case apply.NotTrackable:
 		t.untracked++

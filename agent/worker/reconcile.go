@@ -40,7 +40,7 @@ func (w *Worker) reconcile(ctx context.Context, placement string) (time.Time, er
 			first = &out
 		}
 	}
-	if err := w.ledger.put(first.result, w.o.Hub.Now()); err != nil {
+	if err := w.ledger.put(first.result, w.index.cameOf(placement), w.o.Hub.Now()); err != nil {
 		w.o.Log.Warn().Err(err).Str("placement", placement).Msg("result could not be kept; trying again")
 		longest = retrying
 	}

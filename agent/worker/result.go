@@ -37,15 +37,17 @@ const (
 	maxFailures = 100
 	// maxMessage bounds each message.
 	maxMessage = 512
+	// maxCompleted bounds the Jobs that it lists as done.
+	maxCompleted = 100
 	// maxDiffering bounds the differing objects that a result lists, maxDifferences the places of each.
 	maxDiffering   = 100
 	maxDifferences = 10
 )
 
-// sameResult compares two results but for the command that they answer and the time.
+// sameResult compares two results but for the command that they answer and the times.
 func sameResult(a, b api.PlacementResult) bool {
 	a.Order, b.Order = api.Order{}, api.Order{}
-	a.Changed = b.Changed
+	a.Changed, a.Times = b.Changed, b.Times
 	return reflect.DeepEqual(a, b)
 }
 
@@ -63,6 +65,7 @@ type tally struct {
 	failures  []api.ManifestFailure // could not be applied
 	waiting   []api.ManifestFailure // applied, not available yet
 	untracked int
+	completed []api.ObjectRef       // done for good
 	differing []api.DifferingObject // left so
 }
 
@@ -88,6 +91,9 @@ func (t *tally) report(r *api.PlacementResult) {
 func (t *tally) fill(r *api.PlacementResult) {
 	r.Total, r.Failed = t.total, len(t.failures)+len(t.waiting)
 	r.Failures = slices.Concat(sorted(t.failures), sorted(t.waiting))
+	if n := min(len(t.completed), maxCompleted); n > 0 {
+		r.Completed = t.completed[:n]
+	}
 	r.DifferingTotal = len(t.differing)
 	for _, d := range t.differing[:min(len(t.differing), maxDiffering)] {
 		d.Differences = slices.Clone(d.Differences[:min(len(d.Differences), maxDifferences)])
@@ -140,12 +146,13 @@ func cut(r *api.PlacementResult) {
 	for i := range r.Failures {
 		r.Failures[i].Message = clip(r.Failures[i].Message)
 	}
-	for len(r.Failures)+len(r.Corrected)+len(r.Differing) > 0 {
+	for len(r.Failures)+len(r.Completed)+len(r.Corrected)+len(r.Differing) > 0 {
 		body, err := json.Marshal(r)
 		if err == nil && len(body) <= maxResult {
 			return
 		}
 		r.Corrected = r.Corrected[:len(r.Corrected)/2]
+		r.Completed = r.Completed[:len(r.Completed)/2]
 		r.Differing = r.Differing[:len(r.Differing)/2]
 		r.Failures = r.Failures[:len(r.Failures)/2]
 	}

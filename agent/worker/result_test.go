@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
+	"flotilla/core/apply"
 )
 
 func TestAnswers(t *testing.T) {
@@ -35,6 +37,12 @@ func TestAnswers(t *testing.T) {
 			AvailableMessage: "1 of 2 objects are not available yet, first Service/a: wait",
 			Total:            2, Failed: 1, Failures: []api.ManifestFailure{slow},
 		}},
+		"done for good": {tally{total: 2, completed: []api.ObjectRef{object("c")}, waiting: []api.ManifestFailure{slow}}, api.PlacementResult{
+			Applied: "True", AppliedReason: "AllWorkHaveBeenApplied", AppliedMessage: "all 2 objects are applied",
+			Available: "False", AvailableReason: "NotAllWorkAreAvailable",
+			AvailableMessage: "1 of 2 objects are not available yet, first Service/a: wait",
+			Total:            2, Failed: 1, Failures: []api.ManifestFailure{slow}, Completed: []api.ObjectRef{object("c")},
+		}},
 		"broken": {tally{total: 2, failures: []api.ManifestFailure{broken}, waiting: []api.ManifestFailure{slow}}, api.PlacementResult{
 			Applied: "False", AppliedReason: "NotAllWorkHaveBeenApplied",
 			AppliedMessage: "1 of 2 objects could not be applied, first Service/b: no",
@@ -47,6 +55,23 @@ func TestAnswers(t *testing.T) {
 			require.Equal(t, c.want, r)
 		})
 	}
+}
+
+func TestJobsThatAreDoneAreListed(t *testing.T) {
+	var done tally
+	for i := range 2 * maxCompleted {
+		live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch/v1", "kind": "Job", "status": map[string]any{
+			"conditions": []any{map[string]any{"type": "Complete", "status": "True"}},
+		}}}
+		live.SetName(fmt.Sprint(i))
+		done.judge(apply.RefOf(live), live, nil)
+		live.SetKind("Cake")
+		done.judge(apply.RefOf(live), live, nil)
+	}
+	var r api.PlacementResult
+	done.answer(&r)
+	require.Len(t, r.Completed, maxCompleted)
+	require.Equal(t, "Job/99", r.Completed[99].String())
 }
 
 func TestResultsAreCutAndCounted(t *testing.T) {

@@ -41,7 +41,11 @@ func TestCommandsAreFollowedAndAnswered(t *testing.T) {
 		Header: api.NewHeader(api.KindPlacementResult), Member: "berlin", Placement: "web", UID: "uid-web", Order: r.Order,
 		Generation: 1, Snapshot: 1, Work: r.Work, Applied: yes, AppliedReason: reasonApplied, AppliedMessage: "all 3 objects are applied",
 		Available: yes, AvailableReason: reasonAvailable, AvailableMessage: "all 3 objects are available", Changed: r.Changed, Total: 3,
+		Times: r.Times,
 	}, r)
+	require.Positive(t, r.Times.Received)
+	require.Equal(t, r.Order.Generation, r.Times.Command)
+	require.GreaterOrEqual(t, *r.Times.Available, *r.Times.Applied)
 	require.Equal(t, []string{
 		"1 create Namespace/shop by web/uid-web generation 1",
 		"2 create ConfigMap/shop/config by web/uid-web generation 1",

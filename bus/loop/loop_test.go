@@ -108,7 +108,7 @@ func TestWorkersComeWithWorkAndGoWithIt(t *testing.T) {
 			return time.Time{}, nil
 		})
 		require.Equal(t, nobody+2, at(), "Run, and a worker for the key that waited")
-		for _, key := range []string{"a", "b", "c", "d", "a"} {
+		for _, key := range []string{"a", "b", "c", "d", "c"} {
 			q.Add(key)
 		}
 		require.Equal(t, nobody+4, at(), "as many workers as may be")

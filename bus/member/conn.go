@@ -51,7 +51,7 @@ func Connect(ctx context.Context, o bus.Options, member string) (*Conn, error) {
 	a.wallet, _ = o.Wallet.(*Wallet)
 	a.results = newResultSlots(a)
 	a.OnConnect(func() { _ = a.hear() }) // else the connection is closed
-	a.OnConnect(func() { a.results.doubt(true) })
+	a.OnConnect(func() { a.results.reconnected() })
 	return a, nil
 }
 
@@ -127,21 +127,24 @@ func (a *Conn) put(ctx context.Context, role, what, subject string, value any, p
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return a.send(ctx, what, subject, text, limit)
+	_, err = a.send(ctx, what, subject, text, limit)
+	return err
 }
 
-func (a *Conn) send(ctx context.Context, what, subject string, body []byte, limit int) error {
+// send stores a body, and returns its sequence.
+func (a *Conn) send(ctx context.Context, what, subject string, body []byte, limit int) (sequence uint64, err error) {
 	if len(body) > limit {
-		return fmt.Errorf("%s: %w: %d bytes, at most %d", what, bus.ErrTooLarge, len(body), limit)
+		return 0, fmt.Errorf("%s: %w: %d bytes, at most %d", what, bus.ErrTooLarge, len(body), limit)
 	}
 	m := nats.NewMsg(subject)
 	m.Data = body
 	ctx, cancel := context.WithTimeout(ctx, bus.PublishTimeout)
 	defer cancel()
-	if _, err := a.conn.PublishAmong(ctx, m); err != nil {
-		return fmt.Errorf("putting %s: %w", what, err)
+	ack, err := a.conn.PublishAmong(ctx, m)
+	if err != nil {
+		return 0, fmt.Errorf("putting %s: %w", what, err)
 	}
-	return nil
+	return ack.Sequence, nil
 }
 
 // Command reads the member's newest command of a kind and its sequence. ErrNotFound when there never

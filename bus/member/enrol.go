@@ -49,6 +49,8 @@ func (a *Conn) EnrolIn() (after time.Duration, ok bool) {
 // Given are credentials that an agent was given.
 type Given struct {
 	Role string
+	// Key is the public key that they are for, by which the hub knows the agent.
+	Key string
 	// Ends is when the credentials end, by the clock of the process; zero is never.
 	Ends time.Time
 }
@@ -84,7 +86,7 @@ func (a *Conn) Enrol(ctx context.Context) (Given, error) {
 	if err := a.wallet.keep(&answer); err != nil {
 		return Given{}, err
 	}
-	given := Given{Role: answer.Role}
+	given := Given{Role: answer.Role, Key: ask.Key}
 	if answer.Holds.Duration > 0 {
 		given.Ends = a.Now().Add(answer.Holds.Duration)
 	}

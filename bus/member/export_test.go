@@ -28,3 +28,24 @@ func WaitsOnceConnected(p *Follower, n int) (waits []time.Duration) {
 	}
 	return waits
 }
+
+// DoubtedOnceConnected are the slots that are compared with what the server has after the connection came up.
+func DoubtedOnceConnected(a *Conn) []int {
+	a.results.reconnected()
+	return a.Doubted()
+}
+
+// SetSpread is over how long the newest slot is compared after the connection came up, and over how long all of them.
+func (a *Conn) SetSpread(newest, all time.Duration) { a.results.spread, a.results.rest = newest, all }
+
+// Doubted are the slots of which it is not known what the server has.
+func (a *Conn) Doubted() (slots []int) {
+	a.results.mu.Lock()
+	defer a.results.mu.Unlock()
+	for _, s := range a.results.slots {
+		if !s.known {
+			slots = append(slots, s.number)
+		}
+	}
+	return slots
+}

@@ -23,8 +23,9 @@ const (
 	// pursuitBeyondLink is how often where hints come over the link of a leaf node: they are lost while it is cut,
 	// and nothing tells the agent that it was.
 	pursuitBeyondLink = 20 * time.Second
-	// pursuitConnected is how soon it is read again after the connection came up, each time after twice as long: what
-	// was announced meanwhile was not heard, and a replica that answers may be behind.
+	// pursuitConnected is how soon it is read again after the connection to one of several servers came up, each time
+	// after twice as long: what was announced meanwhile was not heard, and a replica that answers may be behind. A server
+	// that is alone is not.
 	pursuitConnected = time.Second
 )
 
@@ -114,9 +115,11 @@ func (p *Follower) Run(ctx context.Context) error {
 	}
 }
 
-// connected has the command read now, and soon again.
+// connected has the command read now, and soon again where the server is not alone.
 func (p *Follower) connected() {
-	p.soon.Store(int64(pursuitConnected))
+	if p.o.Hub.amongServers() {
+		p.soon.Store(int64(pursuitConnected))
+	}
 	p.Look()
 }
 

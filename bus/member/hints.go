@@ -74,3 +74,7 @@ func (a *Conn) beyondLink() bool {
 	stores, _ := a.conn.NC.ConnectedServerJetStream()
 	return !stores && a.conn.NC.IsConnected()
 }
+
+// amongServers says whether the server of the connection is one of several, of which another may store or announce what
+// this one is asked for.
+func (a *Conn) amongServers() bool { return a.conn.NC.ConnectedClusterName() != "" || a.beyondLink() }

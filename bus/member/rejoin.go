@@ -19,7 +19,9 @@ var (
 	// soon is after a connection was lost, and while nothing listens where the server was: to find that out costs nobody
 	// anything, and a server that is back does no more than let in who waited.
 	soon = bus.Reconnect{Wait: 500 * time.Millisecond, Jitter: 1500 * time.Millisecond}
-	// late is after a server did not let it in, or did not answer: it may have more to do than it can.
+	// once is after a server did not let it in, or did not answer, or soon lost it, late where that happened again: it may
+	// have more to do than it can.
+	once = bus.Reconnect{Wait: time.Second, Jitter: 4 * time.Second}
 	late = bus.Reconnect{Wait: 2 * time.Second, Jitter: 15 * time.Second}
 )
 
@@ -38,6 +40,7 @@ type rejoin struct {
 	mu      sync.Mutex
 	refused bool      // nothing listened at the last attempt
 	reached time.Time // when somebody answered last
+	vain    int       // times in a row that a server was there to no avail
 }
 
 func newRejoin(told bus.Reconnect) *rejoin {
@@ -75,8 +78,16 @@ func (r *rejoin) wait(attempt int, now time.Time) bus.Reconnect {
 	switch {
 	case r.told != bus.Reconnect{}:
 		return r.told
-	case r.refused && attempt <= soonFor, attempt == 1 && now.Sub(r.reached) >= steady:
+	case attempt == 1 && now.Sub(r.reached) >= steady:
+		r.vain = 0
 		return soon
+	case r.refused && attempt <= soonFor:
+		return soon
+	case r.refused:
+		return late
+	}
+	if r.vain++; r.vain == 1 {
+		return once
 	}
 	return late
 }

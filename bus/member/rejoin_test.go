@@ -20,17 +20,23 @@ func TestWhenAnAgentTriesToConnectAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		told    bus.Reconnect
 		dials   []error // of which the first was when it began
+		vain    int     // attempts before
 		attempt int
 		after   time.Duration
 		want    bus.Reconnect
 	}{
 		"first after a long connection":       {dials: []error{nil}, attempt: 1, after: time.Hour, want: soon},
-		"first after one that did not last":   {dials: []error{nil}, attempt: 1, after: time.Second, want: late},
+		"first after one that did not last":   {dials: []error{nil}, attempt: 1, after: time.Second, want: once},
+		"first after two that did not last":   {dials: []error{nil}, vain: 1, attempt: 1, after: time.Second, want: late},
+		"first after one that lasted again":   {dials: []error{nil}, vain: 3, attempt: 1, after: time.Hour, want: soon},
 		"nothing listens":                     {dials: []error{nil, refused}, attempt: 2, after: time.Hour, want: soon},
 		"nothing listens after a short one":   {dials: []error{nil, refused}, attempt: 2, after: time.Second, want: soon},
 		"nothing listens for long":            {dials: []error{nil, refused}, attempt: soonFor + 1, after: time.Hour, want: late},
-		"nobody answers":                      {dials: []error{nil, errors.New("i/o timeout")}, attempt: 2, after: time.Hour, want: late},
-		"it was reached and did not let in":   {dials: []error{nil, refused, nil}, attempt: 3, after: time.Hour, want: late},
+		"nobody answers":                      {dials: []error{nil, errors.New("i/o timeout")}, attempt: 2, after: time.Hour, want: once},
+		"nobody answers again":                {dials: []error{nil, errors.New("i/o timeout")}, vain: 1, attempt: 3, after: time.Hour, want: late},
+		"it was reached and did not let in":   {dials: []error{nil, refused, nil}, attempt: 3, after: time.Hour, want: once},
+		"it did not let in again and again":   {dials: []error{nil, refused, nil}, vain: 4, attempt: 7, after: time.Hour, want: late},
+		"nothing listens where it did not":    {dials: []error{nil, refused}, vain: 4, attempt: 7, after: time.Hour, want: soon},
 		"nothing ever listened":               {dials: []error{refused}, attempt: 1, after: time.Second, want: soon},
 		"told, whatever happened":             {told: told, dials: []error{nil, refused}, attempt: 2, after: time.Hour, want: told},
 		"told, and it did not let in":         {told: told, dials: []error{nil}, attempt: 2, after: time.Hour, want: told},
@@ -41,6 +47,7 @@ func TestWhenAnAgentTriesToConnectAgain(t *testing.T) {
 			for _, err := range c.dials {
 				r.dialed(err, began)
 			}
+			r.vain = c.vain
 			require.Equal(t, c.want, r.wait(c.attempt, began.Add(c.after)))
 		})
 	}

@@ -2,13 +2,11 @@ package member
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -28,14 +26,18 @@ const (
 	// slotRetry and slotMostRetry bound the delay after a write that failed.
 	slotRetry     = 200 * time.Millisecond
 	slotMostRetry = 10 * time.Second
-	// slotSpread is over how long a fleet that comes back looks whether the broker still has its results.
+	// slotSpread is over how long a fleet that comes back looks whether the broker still has the newest of its results,
+	// slotRest how long it takes at most until it looked for all of them.
 	slotSpread = 5 * time.Second
+	slotRest   = time.Minute
 )
 
 // results are what an agent reports, in the slots that its member has. The slot is written once for all
 // that changed while it was being written.
 type results struct {
 	agent  *Conn
+	spread time.Duration   // slotSpread
+	rest   time.Duration   // slotRest
 	ctx    context.Context //nolint:containedctx // of the writers, which outlive whoever wakes them; Close ends it
 	cancel context.CancelFunc
 
@@ -45,6 +47,7 @@ type results struct {
 	slots   [subjects.ResultSlots]*slot
 	wanted  map[string]func(name string) bool // by kind
 	most    int                               // bytes of a batch as the server takes it
+	later   *time.Timer                       // until all slots are compared
 }
 
 // slot is one batch.
@@ -55,6 +58,7 @@ type slot struct {
 	known   bool   // stored is what the server has
 	doubts  uint64 // times that this came into doubt
 	stored  []byte // packed
+	at      uint64 // sequence of stored, 0 for nothing
 	version uint64 // of held
 	told    uint64 // version that the server has
 	failed  error  // of the last write
@@ -68,7 +72,9 @@ type resultID struct{ kind, name string }
 
 func newResultSlots(a *Conn) *results {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &results{agent: a, ctx: ctx, cancel: cancel, wanted: map[string]func(string) bool{}, most: bus.MaxResultBatch}
+	r := &results{
+		agent: a, spread: slotSpread, rest: slotRest, ctx: ctx, cancel: cancel, wanted: map[string]func(string) bool{}, most: bus.MaxResultBatch,
+	}
 	for i := range r.slots {
 		r.slots[i] = &slot{number: i, held: map[resultID]json.RawMessage{}, changed: make(chan struct{})}
 	}
@@ -120,7 +126,7 @@ func (a *Conn) KeepResults(kind string, wanted func(name string) bool) {
 }
 
 // CompareResults reads back what the server has, and writes again what it lost.
-func (a *Conn) CompareResults() { a.results.doubt(false) }
+func (a *Conn) CompareResults() { a.results.doubt() }
 
 // set takes a result in and has it written.
 func (r *results) set(kind, name string, result any) (*slot, uint64, error) {
@@ -200,22 +206,6 @@ func (r *results) wait(ctx context.Context, s *slot, version uint64) error {
 
 var errClosed = errors.New("the connection is closed")
 
-// doubt has every slot compared with what the server has; in one that has news at once, else soon.
-func (r *results) doubt(spread bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range r.slots {
-		fresh := s.told != s.version || s.failed != nil
-		s.known = false
-		s.doubts++
-		after := time.Duration(0)
-		if spread && !fresh {
-			after = rand.N(slotSpread)
-		}
-		r.wake(s, after)
-	}
-}
-
 // wake has a slot written soon; the lock is held.
 func (r *results) wake(s *slot, after time.Duration) {
 	if r.closed || s.writing {
@@ -274,8 +264,12 @@ func (r *results) report(s *slot, err error, again time.Duration) {
 func (r *results) once(s *slot) (more bool, err error) {
 	state := r.look(s)
 	if !state.known {
-		if state.stored, err = r.read(s); err != nil {
+		before := state.at
+		if state.stored, state.at, err = r.read(s); err != nil {
 			return r.fail(s, err), err
+		}
+		if state.at < before {
+			r.doubtOthers(s)
 		}
 	}
 	if !state.begun {
@@ -283,14 +277,14 @@ func (r *results) once(s *slot) (more bool, err error) {
 	}
 	text, version, err := r.encode(s)
 	if err == nil && !bytes.Equal(text, state.stored) {
-		err = r.publish(s, text)
+		state.at, err = r.publish(s, text)
 	}
 	if err != nil {
 		return r.fail(s, err), err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.known, s.stored, s.told, s.failed = s.doubts == state.doubts, text, version, nil
+	s.known, s.stored, s.at, s.told, s.failed = s.doubts == state.doubts, text, state.at, version, nil
 	s.tell()
 	s.writing = (!s.known || s.version != version) && !r.closed
 	return s.writing, nil
@@ -300,7 +294,7 @@ func (r *results) once(s *slot) (more bool, err error) {
 func (r *results) look(s *slot) slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slot{known: s.known, begun: s.begun, stored: s.stored, doubts: s.doubts}
+	return slot{known: s.known, begun: s.begun, stored: s.stored, at: s.at, doubts: s.doubts}
 }
 
 // fail notes why a slot could not be written, and says whether to go on: while the server is away nobody
@@ -320,17 +314,17 @@ func (s *slot) tell() {
 	s.changed = make(chan struct{})
 }
 
-// read is what the server has of a slot, nil when it has nothing.
-func (r *results) read(s *slot) ([]byte, error) {
+// read is what the server has of a slot, and its sequence; nil and 0 when it has nothing.
+func (r *results) read(s *slot) ([]byte, uint64, error) {
 	f := r.agent.conn.Fleet
 	m, err := r.agent.direct(r.ctx, f.BucketStream(subjects.Result), f.BucketSubject(subjects.Result, subjects.ResultSlotKey(r.agent.member, s.number)))
 	if errors.Is(err, bus.ErrNotFound) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading back slot %d: %w", s.number, err)
+		return nil, 0, fmt.Errorf("reading back slot %d: %w", s.number, err)
 	}
-	return m.Value, nil
+	return m.Value, m.Sequence, nil
 }
 
 // inherit takes over what an earlier process reported and this one has not. What cannot be read is left out.
@@ -354,66 +348,17 @@ func (r *results) inherit(s *slot, stored []byte) {
 	}
 }
 
-// encode is the batch of a slot as it is to be stored, and the version it is of. Where it would be too
-// large, the largest results are shortened, twice as many until it fits.
-func (r *results) encode(s *slot) ([]byte, uint64, error) {
-	r.mu.Lock()
-	version, most := s.version, r.most
-	batch := api.ResultBatch{Header: api.NewHeader(api.KindResultBatch), Member: r.agent.member, Results: make([]api.BatchedResult, 0, len(s.held))}
-	for id, text := range s.held {
-		batch.Results = append(batch.Results, api.BatchedResult{Kind: id.kind, Name: id.name, Result: text})
-	}
-	r.mu.Unlock()
-	slices.SortFunc(batch.Results, func(a, b api.BatchedResult) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-	})
-	if len(batch.Results) == 0 {
-		return nil, version, nil
-	}
-	text, err := packBatch(&batch, most)
-	if !errors.Is(err, bus.ErrTooLarge) {
-		return text, version, err
-	}
-	longest := make([]*api.BatchedResult, len(batch.Results))
-	for i := range batch.Results {
-		longest[i] = &batch.Results[i]
-	}
-	slices.SortStableFunc(longest, func(a, b *api.BatchedResult) int { return cmp.Compare(len(b.Result), len(a.Result)) })
-	for done, n := 0, 1; errors.Is(err, bus.ErrTooLarge) && done < len(longest); n *= 2 {
-		for ; done < min(n, len(longest)); done++ {
-			longest[done].Shorten()
-		}
-		text, err = packBatch(&batch, most)
-	}
-	return text, version, err
-}
-
-// packBatch is a batch as it is stored.
-func packBatch(batch *api.ResultBatch, most int) ([]byte, error) {
-	if len(batch.Results) > bus.MaxResultsOfABatch {
-		return nil, bus.Beyond("more than %d results in one slot", bus.MaxResultsOfABatch)
-	}
-	text, err := json.Marshal(batch)
-	if err == nil {
-		text, err = bus.BatchBounds.Pack(text)
-	}
-	if err == nil && len(text) > most {
-		err = fmt.Errorf("%w: %d bytes, at most %d", bus.ErrTooLarge, len(text), most)
-	}
-	return text, err
-}
-
 // publish stores a batch. A server that takes less than was thought is believed.
-func (r *results) publish(s *slot, text []byte) error {
+func (r *results) publish(s *slot, text []byte) (sequence uint64, err error) {
 	key := subjects.ResultSlotKey(r.agent.member, s.number)
 	what := fmt.Sprintf("slot %d of the results", s.number)
-	err := r.agent.send(r.ctx, what, r.agent.conn.Fleet.BucketSubject(subjects.Result, key), text, bus.MaxResultBatch)
+	sequence, err = r.agent.send(r.ctx, what, r.agent.conn.Fleet.BucketSubject(subjects.Result, key), text, bus.MaxResultBatch)
 	if errors.Is(err, errMessageTooLarge) {
 		r.mu.Lock()
 		r.most = min(r.most, max(bus.MinResultBatch, len(text)/2))
 		r.mu.Unlock()
 	}
-	return err
+	return sequence, err
 }
 
 // errMessageTooLarge is of a message above the stream's max_msg_size.
@@ -424,6 +369,9 @@ func (r *results) close() {
 	r.cancel()
 	r.mu.Lock()
 	r.closed = true
+	if r.later != nil {
+		r.later.Stop()
+	}
 	for _, s := range r.slots {
 		if s.due != nil {
 			s.due.Stop()

@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,14 +16,46 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/rs/zerolog"
 )
 
-// authority signs the certificate of a server that has none from elsewhere. Its own certificate is made once;
-// the server's is made anew before it ends, and when the machine has other names.
+// Own says what an authority of its own signs for a server that has no certificate from elsewhere.
+type Own struct {
+	// Dir is a data directory in which both are kept, with Prefix before the names of files; empty: in memory.
+	Dir, Prefix string
+	// Names are the addresses and DNS names under which others reach the server.
+	Names []string
+	// Of says whose certificate it is: "the NATS server".
+	Of  string
+	Log zerolog.Logger
+}
+
+// OwnTLS is the side of TLS of a server that makes an authority and a certificate, and the authority in PEM. The
+// authority is made once; the certificate is made anew before it ends, and when the server has other names.
+func OwnTLS(o Own) (config *tls.Config, ca []byte, err error) {
+	a := authority{kept: shelf(memory{}), names: o.Names, of: o.Of}
+	if o.Dir != "" {
+		a.kept = folder{dir: filepath.Join(o.Dir, tlsFolder), prefix: o.Prefix}
+	}
+	config, err = (&certificate{of: o.Of, log: o.Log, read: func(*tls.Certificate) (*tls.Certificate, error) { return a.shown() }}).config()
+	if err != nil {
+		return nil, nil, err
+	}
+	signer, err := a.kept.pair(ofAuthority)
+	if err != nil {
+		return nil, nil, err
+	}
+	return config, inPEM(pemCertificate, signer.Certificate[0]), nil
+}
+
+// authority signs the certificate of a server.
 type authority struct {
-	dir   string
+	kept  shelf
 	names []string
+	of    string
 }
 
 // machineNames are the names under which others may reach a server on this machine.
@@ -46,27 +77,20 @@ func machineNames(host string) []string {
 	return slices.Compact(names)
 }
 
-// renew makes what is not there or ends soon.
-func (a authority) renew() error {
-	if err := os.MkdirAll(a.dir, 0o700); err != nil {
-		return fmt.Errorf("making the folder of certificates: %w", err)
-	}
-	signer, err := a.pair(caFile, caKeyFile)
+// shown is the certificate of the server. What is not there or ends soon is made.
+func (a authority) shown() (*tls.Certificate, error) {
+	signer, err := a.kept.pair(ofAuthority)
 	if errors.Is(err, fs.ErrNotExist) {
 		signer, err = a.found()
 	}
 	if err != nil {
-		return fmt.Errorf("the authority in %s: %w", a.dir, err)
+		return nil, fmt.Errorf("its authority%s: %w", a.kept, err)
 	}
-	shown, err := a.pair(certFile, certKeyFile)
-	if err == nil && a.good(shown.Leaf, signer.Leaf) {
-		return nil
+	shown, err := a.kept.pair(ofServer)
+	if err != nil || !a.good(shown.Leaf, signer.Leaf) {
+		shown, err = a.certify(signer)
 	}
-	return a.certify(signer)
-}
-
-func (a authority) pair(cert, key string) (tls.Certificate, error) {
-	return tls.LoadX509KeyPair(filepath.Join(a.dir, cert), filepath.Join(a.dir, key))
+	return &shown, err
 }
 
 // good says that a certificate is the authority's, lasts for a while and has all names.
@@ -81,20 +105,16 @@ func (a authority) good(shown, ca *x509.Certificate) bool {
 
 // found makes the authority.
 func (a authority) found() (tls.Certificate, error) {
-	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: "Flotilla " + filepath.Base(filepath.Dir(a.dir))}, IsCA: true, BasicConstraintsValid: true,
+	return a.issue(&x509.Certificate{
+		Subject: pkix.Name{CommonName: "Flotilla " + a.kept.name()}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, MaxPathLenZero: true,
-	}
-	if err := a.issue(template, caLife, nil, caFile, caKeyFile); err != nil {
-		return tls.Certificate{}, err
-	}
-	return a.pair(caFile, caKeyFile)
+	}, caLife, nil, ofAuthority)
 }
 
 // certify makes the certificate of the server.
-func (a authority) certify(signer tls.Certificate) error {
+func (a authority) certify(signer tls.Certificate) (tls.Certificate, error) {
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: "Flotilla NATS server"}, KeyUsage: x509.KeyUsageDigitalSignature,
+		Subject: pkix.Name{CommonName: "Flotilla " + strings.TrimPrefix(a.of, "the ")}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range a.names {
@@ -104,18 +124,17 @@ func (a authority) certify(signer tls.Certificate) error {
 		}
 		template.DNSNames = append(template.DNSNames, name)
 	}
-	return a.issue(template, certLife, &signer, certFile, certKeyFile)
+	return a.issue(template, certLife, &signer, ofServer)
 }
 
-// issue signs a certificate with a new key, by itself without a signer. The key comes first: a certificate whose
-// key is another is made anew.
-func (a authority) issue(template *x509.Certificate, life time.Duration, signer *tls.Certificate, cert, key string) error {
+// issue signs a certificate with a new key, by itself without a signer, and keeps both.
+func (a authority) issue(template *x509.Certificate, life time.Duration, signer *tls.Certificate, as pairName) (made tls.Certificate, err error) {
 	fresh, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return err
+		return made, err
 	}
 	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
-		return err
+		return made, err
 	}
 	now := time.Now()
 	template.NotBefore, template.NotAfter = now.Add(-clockSkew), now.Add(life)
@@ -125,14 +144,14 @@ func (a authority) issue(template *x509.Certificate, life time.Duration, signer 
 	}
 	signed, err := x509.CreateCertificate(rand.Reader, template, parent, fresh.Public(), by)
 	if err != nil {
-		return err
+		return made, err
 	}
 	secret, err := x509.MarshalPKCS8PrivateKey(fresh)
 	if err != nil {
-		return err
+		return made, err
 	}
-	if err := writePrivate(filepath.Join(a.dir, key), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})); err != nil {
-		return err
+	if err := a.kept.keep(as, inPEM(pemCertificate, signed), inPEM(pemKey, secret)); err != nil {
+		return made, err
 	}
-	return writePrivate(filepath.Join(a.dir, cert), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}))
+	return a.kept.pair(as)
 }

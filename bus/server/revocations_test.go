@@ -73,6 +73,45 @@ func TestARevokedKeyIsCutAtOnceAndStaysRevoked(t *testing.T) {
 	again.Close()
 }
 
+// A server that a hub starts again in the same process, as after a full disk, goes by what was revoked since.
+func TestARevokedKeyStaysRevokedWhenTheServerIsStartedAgain(t *testing.T) {
+	server := bustest.Start(t)
+	creds, key := credsOfRole(t, server, subjects.RoleAgent, "berlin")
+	require.NoError(t, server.Revoke(subjects.AccountAgents, key))
+	require.NoError(t, server.Server.Restart())
+	_, err := nats.Connect(server.URL(), nats.UserCredentialBytes(creds))
+	require.ErrorIs(t, err, nats.ErrAuthorization)
+}
+
+// Many who come at once while a server starts are all held against what it refuses, the first as the last.
+func TestNobodyWhoIsRevokedGetsInWhileTheServerStarts(t *testing.T) {
+	server := bustest.Start(t)
+	creds, key := credsOfRole(t, server, subjects.RoleAgent, "berlin")
+	require.NoError(t, server.Revoke(subjects.AccountAgents, key))
+	url := server.URL()
+	for range 20 {
+		server.Stop(t)
+		var (
+			connecting sync.WaitGroup
+			letIn      atomic.Int32
+		)
+		for range 30 {
+			connecting.Go(func() {
+				for err := error(nil); !errors.Is(err, nats.ErrAuthorization); {
+					var nc *nats.Conn
+					if nc, err = nats.Connect(url, nats.UserCredentialBytes(creds), nats.NoReconnect()); err == nil {
+						letIn.Add(1)
+						nc.Close()
+					}
+				}
+			})
+		}
+		server.Restart(t)
+		connecting.Wait()
+		require.Zero(t, letIn.Load(), "connections of the key")
+	}
+}
+
 // Somebody whose agents connect all the time is left no connection: not even one that the server lets in while it is
 // told.
 func TestWhoConnectsWhileTheirKeyIsRevokedIsCut(t *testing.T) {

@@ -159,6 +159,9 @@ func (s *Server) run() error {
 		return err
 	}
 	started.SetLoggerV2(natsLog{s.o.Log}, false, false, false)
+	if err := s.settle(started); err != nil {
+		return err
+	}
 	started.Start()
 	if !started.ReadyForConnections(startTimeout) {
 		started.Shutdown()
@@ -169,6 +172,17 @@ func (s *Server) run() error {
 	s.nats = started
 	if at, ok := started.Addr().(*net.TCPAddr); ok {
 		s.o.Port = at.Port
+	}
+	return nil
+}
+
+// settle makes the accounts before anybody can connect. A server makes one when somebody shows credentials of it, and who comes
+// while it is half made finds it without the keys that it refuses.
+func (s *Server) settle(starting *server.Server) error {
+	for account := range s.realm.accounts {
+		if _, err := starting.LookupAccount(account); err != nil {
+			return fmt.Errorf("account %s: %w", account, err)
+		}
 	}
 	return nil
 }

@@ -41,10 +41,16 @@ func (s *Server) Standstill() *Standstill {
 // back by themselves, as all others do. When it cannot start, the server stays stopped, and Restart may be
 // called again.
 func (s *Server) Restart() error {
+	s.revoking.Lock() // a key that is revoked meanwhile is refused by the server that starts
+	defer s.revoking.Unlock()
 	old := s.running()
 	old.Shutdown()
 	old.WaitForShutdown()
-	if err := s.run(); err != nil {
+	err := s.realm.sign()
+	if err == nil {
+		err = s.run()
+	}
+	if err != nil {
 		return fmt.Errorf("restarting the NATS server in %s: %w", s.o.Dir, err)
 	}
 	return nil

@@ -50,12 +50,9 @@ func loopback(host string) bool {
 }
 
 const (
+	natsServer    = "the NATS server"
 	tlsFolder     = "tls"
 	tlsTimeout    = 10 // seconds
-	caFile        = "ca.pem"
-	caKeyFile     = "ca-key.pem"
-	certFile      = "cert.pem"
-	certKeyFile   = "key.pem"
 	certLife      = 365 * 24 * time.Hour
 	renewBefore   = 60 * 24 * time.Hour
 	caLife        = 10 * 365 * 24 * time.Hour
@@ -63,17 +60,17 @@ const (
 	lookAtCertFor = time.Second
 )
 
-// certificate is that of a server, read anew when its files change.
+// certificate is that of a server, which is read anew.
 type certificate struct {
-	certFile, keyFile string
-	renew             func() error // nil: others do
-	log               zerolog.Logger
+	of  string // whose it is, for the log
+	log zerolog.Logger
+	// read is the certificate to show now, given the one that was read before, which is nil at first.
+	read func(before *tls.Certificate) (*tls.Certificate, error)
 
 	mu      sync.Mutex
 	looked  time.Time
-	changed time.Time // of the newest of the files, when they were read
 	current *tls.Certificate
-	broken  bool // the files cannot be read, and that was logged
+	broken  bool // it cannot be read, and that was logged
 }
 
 // tlsConfig is the server's side of TLS, nil when it speaks none.
@@ -82,13 +79,23 @@ func (s *Server) tlsConfig() (*tls.Config, error) {
 	if !t.on() {
 		return nil, nil
 	}
-	c := &certificate{certFile: t.Cert, keyFile: t.Key, log: s.o.Log}
-	if t.SelfSigned {
-		own := authority{dir: filepath.Join(s.o.Dir, tlsFolder), names: append(machineNames(s.o.Host), t.Names...)}
-		c.certFile, c.keyFile, c.renew = filepath.Join(own.dir, certFile), filepath.Join(own.dir, certKeyFile), own.renew
+	if !t.SelfSigned {
+		return ReadTLS(t.Cert, t.Key, natsServer, s.o.Log)
 	}
+	config, _, err := OwnTLS(Own{Dir: s.o.Dir, Names: append(machineNames(s.o.Host), t.Names...), Of: natsServer, Log: s.o.Log})
+	return config, err
+}
+
+// ReadTLS is the side of TLS of a server whose certificate and key are files in PEM, which are read anew when they
+// change. Of says whose they are: "the page".
+func ReadTLS(certFile, keyFile, of string, log zerolog.Logger) (*tls.Config, error) {
+	files := &certFiles{cert: certFile, key: keyFile}
+	return (&certificate{of: of, log: log, read: files.read}).config()
+}
+
+func (c *certificate) config() (*tls.Config, error) {
 	if err := c.load(); err != nil {
-		return nil, fmt.Errorf("certificate of the NATS server: %w", err)
+		return nil, fmt.Errorf("certificate of %s: %w", c.of, err)
 	}
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -104,33 +111,44 @@ func (c *certificate) get() *tls.Certificate {
 		c.looked = now
 		err := c.load()
 		if err != nil && !c.broken {
-			c.log.Error().Err(err).Msg("the certificate of the NATS server cannot be read anew; the one before is shown")
+			c.log.Error().Err(err).Msg("the certificate of " + c.of + " cannot be read anew; the one before is shown")
 		}
 		c.broken = err != nil
 	}
 	return c.current
 }
 
-// load reads the files when they changed.
+// load takes the certificate that is to be shown now.
 func (c *certificate) load() error {
-	if c.renew != nil {
-		if err := c.renew(); err != nil {
-			return err
-		}
-	}
-	changed, err := newest(c.certFile, c.keyFile)
-	if err != nil || c.current != nil && changed.Equal(c.changed) {
+	read, err := c.read(c.current)
+	if err != nil {
 		return err
 	}
-	read, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
-	if err != nil {
-		return fmt.Errorf("reading %s and %s: %w", c.certFile, c.keyFile, err)
+	if c.current != nil && !c.current.Leaf.Equal(read.Leaf) {
+		c.log.Info().Time("until", read.Leaf.NotAfter).Msg(c.of + " shows a new certificate")
 	}
-	if c.current != nil {
-		c.log.Info().Str("file", c.certFile).Msg("the NATS server shows a new certificate")
-	}
-	c.current, c.changed = &read, changed
+	c.current = read
 	return nil
+}
+
+// certFiles are a certificate and its key that others keep.
+type certFiles struct {
+	cert, key string
+	changed   time.Time // of the newest of them, when they were read
+}
+
+// read reads the files when they changed.
+func (f *certFiles) read(before *tls.Certificate) (*tls.Certificate, error) {
+	changed, err := newest(f.cert, f.key)
+	if err != nil || before != nil && changed.Equal(f.changed) {
+		return before, err
+	}
+	read, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s and %s: %w", f.cert, f.key, err)
+	}
+	f.changed = changed
+	return &read, nil
 }
 
 // newest is when the last of some files was written.
@@ -154,7 +172,7 @@ func (s *Server) TLS() bool { return s.o.TLS.on() }
 // no TLS.
 func (s *Server) CAFile() string {
 	if s.o.TLS.SelfSigned {
-		return filepath.Join(s.o.Dir, tlsFolder, caFile)
+		return filepath.Join(s.o.Dir, tlsFolder, ofAuthority.cert)
 	}
 	return s.o.TLS.CA
 }

@@ -44,7 +44,7 @@ func (r *Records[T]) Put(name string, value *T, revision uint64) Op {
 // what its own JSON reads as.
 func (r *Records[T]) Share(name string, value *T, revision uint64) Op {
 	op := Put(r.Key(name), value, revision)
-	op.made = value
+	op.shared = value
 	return op
 }
 

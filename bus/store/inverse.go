@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"flotilla/subjects"
 )
 
 // Inverse answers which records name a member, without reading them all. Its owner calls Set from the
@@ -63,4 +65,17 @@ func InverseOf[T any](t *Table[T], names func(*T) []string) *Inverse {
 		}
 	})
 	return x
+}
+
+// SharedInverse is InverseOf of a table, made once for all rooms that read it, which have the same names for its records.
+func SharedInverse[T any](a *Access, t *Table[T], names func(*T) []string) *Inverse {
+	a.state.making.Lock()
+	defer a.state.making.Unlock()
+	if a.state.inverses == nil {
+		a.state.inverses = map[subjects.Family]*Inverse{}
+	}
+	if a.state.inverses[t.family] == nil {
+		a.state.inverses[t.family] = InverseOf(t, names)
+	}
+	return a.state.inverses[t.family]
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
@@ -22,7 +23,7 @@ func replicas(t *testing.T, c *bus.Conn, bucket string) int {
 
 // What was made with one replica is named with the command that makes it three, and is let alone.
 func TestStreamsWithFewerReplicasAreNamed(t *testing.T) {
-	c := clusterHub(t, cluster(t))
+	c := bustest.HubOf(t, bustest.Cluster(t), bus.Options{})
 	_, err := streams.EnsureLayout(bustest.Context(t), c, streams.LayoutOptions{Replicas: 1})
 	require.NoError(t, err)
 	require.Equal(t, 1, replicas(t, c, subjects.State))
@@ -44,8 +45,8 @@ func TestReplicasThatNoServersAreThereFor(t *testing.T) {
 
 // A client may know the address of one server of a cluster alone: how many there are the servers know.
 func TestReplicasOfAClusterThatTellsNoAddresses(t *testing.T) {
-	servers := cluster(t, func(o *server.Options) { o.Cluster.NoAdvertise = true })
-	c := clusterHub(t, servers[:1])
+	servers := bustest.Cluster(t, func(o *server.Options) { o.Cluster.NoAdvertise = true })
+	c := bustest.HubOf(t, servers[:1], bus.Options{})
 	require.Len(t, c.NC.Servers(), 1)
 	_, err := streams.EnsureLayout(bustest.Context(t), c, streams.LayoutOptions{})
 	require.NoError(t, err)
@@ -53,4 +54,32 @@ func TestReplicasOfAClusterThatTellsNoAddresses(t *testing.T) {
 	report, err := streams.EnsureLayout(bustest.Context(t), c, streams.LayoutOptions{})
 	require.NoError(t, err)
 	require.Empty(t, report.Differences, "nobody is told to take replicas away")
+}
+
+// Servers that start together are not there at the same moment; what is made then has three replicas all the same.
+func TestReplicasOfAClusterThatGathers(t *testing.T) {
+	options := bustest.ClusterOptions(t)
+	var first []*server.Server
+	for _, o := range options[:2] {
+		o.Routes = o.Routes[:2]
+		first = append(first, bustest.StartServer(t, o))
+	}
+	bustest.AwaitLeader(t, first)
+	c := bustest.HubOf(t, first, bus.Options{})
+	_, err := c.JS.CreateStream(bustest.Context(t), jetstream.StreamConfig{Name: "three", Replicas: 3})
+	require.ErrorContains(t, err, "no suitable peers")
+	made := make(chan error, 1)
+	go func() {
+		_, err := streams.EnsureFirst(bustest.Context(t), c, streams.LayoutOptions{})
+		made <- err
+	}()
+	bustest.StartServer(t, options[2])
+	require.NoError(t, <-made)
+	_, err = streams.EnsureLayout(bustest.Context(t), c, streams.LayoutOptions{})
+	require.NoError(t, err)
+	for _, a := range subjects.Assets() {
+		stream, err := c.JS.Stream(t.Context(), a.StreamName(c.Fleet))
+		require.NoError(t, err)
+		require.Equal(t, 3, stream.CachedInfo().Config.Replicas, a.Short)
+	}
 }

@@ -25,6 +25,7 @@ type State struct {
 	tables    []view
 	listeners []func(key string)
 
+	own      own
 	making   sync.Mutex // held while an inverse is made
 	inverses map[subjects.Family]*Inverse
 }
@@ -32,8 +33,9 @@ type State struct {
 // view is a table without its type.
 type view interface {
 	prefix() string
-	// observe takes a change under the lock of the mirror.
-	observe(key string, c watch.Cell)
+	// observe takes a change under the lock of the mirror; own is the value that it was written from, nil where only the
+	// stored form is known.
+	observe(key string, c watch.Cell, own any)
 	// notify tells the listeners of the table that a key changed.
 	notify(key string)
 }
@@ -84,6 +86,9 @@ func (s *State) reach(ctx context.Context, sequence uint64, tries int, wait time
 	return nil
 }
 
+// Told is the newest revision up to which whoever listens has heard of every change of state.
+func (s *State) Told() uint64 { return s.mirror.Told() }
+
 // Revision of a key, 0 when it does not exist.
 func (s *State) Revision(key string) uint64 {
 	c, ok := s.mirror.Get(key)
@@ -101,6 +106,16 @@ func (s *State) Raw(key string) (value []byte, revision uint64, ok bool) {
 	}
 	value, err := bus.Unpack(c.Value)
 	return value, c.Sequence, err == nil
+}
+
+// StoredAt is when the record of a key was stored last, by the clock of the connection; zero when there is none.
+func (s *State) StoredAt(ctx context.Context, key string) (time.Time, error) {
+	f := s.conn.Fleet
+	m, err := s.conn.LastMessage(ctx, f.BucketStream(subjects.State), f.BucketSubject(subjects.State, key))
+	if err != nil || m == nil {
+		return time.Time{}, err
+	}
+	return s.conn.FromMachine(m.Time), nil
 }
 
 // Keys with that prefix, sorted.
@@ -127,9 +142,10 @@ func (s *State) views() []view {
 }
 
 func (s *State) observe(key string, c watch.Cell) {
+	own := s.own.of(key, c.Value)
 	for _, v := range s.views() {
 		if strings.HasPrefix(key, v.prefix()) {
-			v.observe(key, c)
+			v.observe(key, c, own)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/store"
 	"flotilla/subjects"
@@ -14,15 +15,15 @@ import (
 // Before a hub says that state on three servers is damaged it asks for another one to lead the stream, more than once:
 // the one that led may be the only one whose files are.
 func TestAnotherServerIsAskedBeforeStateIsDamaged(t *testing.T) {
-	servers := cluster(t)
+	servers := bustest.Cluster(t)
 	var gone string
 	t.Run("before", func(t *testing.T) {
-		store := bustest.Lead(t, clusterHub(t, servers), "hub-0", store.LeadOptions{})
+		store := bustest.Lead(t, bustest.HubOf(t, servers, bus.Options{}), "hub-0", store.LeadOptions{})
 		filled(t, store, 3)
 		settledWith(t, store)
 		gone = subjects.Schedules.Key("p1")
 	})
-	c := clusterHub(t, servers)
+	c := bustest.HubOf(t, servers, bus.Options{})
 	name := c.Fleet.BucketStream(subjects.State)
 	stream, err := c.JS.Stream(bustest.Context(t), name)
 	require.NoError(t, err)

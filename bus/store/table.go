@@ -57,7 +57,7 @@ func TableOf[T any](s *State, family subjects.Family) (t *Table[T]) {
 		}
 		for key, c := range cells {
 			if !c.Deleted && strings.HasPrefix(key, family.Prefix()) {
-				t.observe(key, c)
+				t.observe(key, c, nil)
 			}
 		}
 		s.mu.Lock()
@@ -168,6 +168,13 @@ func (t *Table[T]) Len() int {
 	return len(t.entries)
 }
 
+// Any says that there is a record, be it one that cannot be decoded.
+func (t *Table[T]) Any() bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.entries)+len(t.broken) > 0
+}
+
 // Broken lists the records that cannot be decoded, by name.
 func (t *Table[T]) Broken() map[string]error {
 	t.mu.RLock()
@@ -187,6 +194,9 @@ func (t *Table[T]) Revision(name string) uint64 {
 
 // Key is the key of the record called name.
 func (t *Table[T]) Key(name string) string { return t.family.Key(name) }
+
+// Holds is Holds for the record called name.
+func (t *Table[T]) Holds(name string, revision uint64) Op { return Holds(t.Key(name), revision) }
 
 // OnChange registers f, called with the name of each record that came, changed or went, after the
 // table holds the change; it is called at once with every name there is, broken ones included. It must
@@ -211,7 +221,7 @@ func (t *Table[T]) Names() []string {
 
 func (t *Table[T]) prefix() string { return t.family.Prefix() }
 
-func (t *Table[T]) observe(key string, c watch.Cell) {
+func (t *Table[T]) observe(key string, c watch.Cell, own any) {
 	name, ok := t.family.Name(key)
 	if !ok {
 		t.log.Error().Str("key", key).Msg("key is not one of ours")
@@ -219,7 +229,7 @@ func (t *Table[T]) observe(key string, c watch.Cell) {
 	}
 	entry := Entry[T]{Name: name, Revision: c.Sequence}
 	var err error
-	if made, own := c.Made.(*T); own {
+	if made, is := own.(*T); is {
 		entry.Value = *made
 	} else if !c.Deleted {
 		err = bus.Decode(c.Value, bus.RecordBounds, &entry.Value)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,13 +28,26 @@ type Op struct {
 	Revision uint64
 	// Note is kept with the marker of a deleted record, see State.Gone: at most some hundred bytes, one line.
 	Note string
-	// made is Value where tables may take it as it is.
-	made any
+	// shared is Value where tables may take it as it is.
+	shared any
+	// holds says that the record only has to have the revision.
+	holds bool
 }
 
 // Put changes or (revision 0) creates a record.
 func Put(key string, value any, revision uint64) Op {
 	return Op{Key: key, Value: value, Revision: revision}
+}
+
+// Holds changes nothing: what is written together with it is stored only while a record has a revision, 0 while there is none.
+func Holds(key string, revision uint64) Op { return Op{Key: key, Revision: revision, holds: true} }
+
+// changes are those among ops.
+func changes(ops []Op) []Op {
+	if !slices.ContainsFunc(ops, func(op Op) bool { return op.holds }) {
+		return ops
+	}
+	return slices.DeleteFunc(slices.Clone(ops), func(op Op) bool { return op.holds })
 }
 
 // Delete removes a record; its marker is kept for 24 h.
@@ -111,15 +125,16 @@ func newWriter(state *State, taken Taken, replicas int) (*Writer, error) {
 // Term is the term this writer is fenced by.
 func (w *Writer) Term() api.Term { return w.term }
 
-// Write stores all ops or none, and returns their new revisions in order. The cache of State holds
+// Write stores all ops or none, and returns the new revisions of those that change something, in order. The cache of State holds
 // them when it returns. Errors: ErrConflict when a revision is not current, ErrTooLarge, ErrDeposed.
 // After an outcome that nobody knows it writes the term anew, which fences what is in flight, lists
 // again, and answers by what is stored.
 func (w *Writer) Write(ctx context.Context, ops ...Op) ([]uint64, error) {
-	if len(ops) == 0 {
+	changed := changes(ops)
+	if len(changed) == 0 {
 		return nil, nil
 	}
-	out, err := prepare(ops)
+	out, err := prepare(changed)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +142,7 @@ func (w *Writer) Write(ctx context.Context, ops ...Op) ([]uint64, error) {
 		return nil, err
 	}
 	defer w.settle(ops)
+	defer w.state.share(out)()
 	if err := w.deliver(ctx, out); err != nil {
 		return nil, err
 	}
@@ -183,7 +199,7 @@ func prepare(ops []Op) (*write, error) {
 		if op.Value == nil {
 			continue
 		}
-		value, err := bus.Encode(op.Value)
+		value, err := encode(op.Value)
 		if err != nil {
 			return nil, fmt.Errorf("record %s: %w", op.Key, err)
 		}
@@ -195,6 +211,14 @@ func prepare(ops []Op) (*write, error) {
 		}
 	}
 	return out, nil
+}
+
+// encode renders a value as JSON. What a record makes of itself is not looked over once more: all do so by package json.
+func encode(value any) ([]byte, error) {
+	if m, own := value.(json.Marshaler); own {
+		return m.MarshalJSON()
+	}
+	return json.Marshal(value)
 }
 
 // claim checks the revisions and keeps others from writing the same records until settle.
@@ -372,7 +396,7 @@ func (w *Writer) stored(out *write, last uint64) {
 	first := last + 1 - uint64(len(out.ops))
 	for i, op := range out.ops {
 		out.revisions[i] = first + uint64(i)
-		w.state.written(watch.Message{Key: op.Key, Value: out.values[i], Sequence: out.revisions[i], Note: op.Note, Made: op.made})
+		w.state.written(watch.Message{Key: op.Key, Value: out.values[i], Sequence: out.revisions[i], Note: op.Note})
 	}
 }
 

@@ -176,3 +176,20 @@ func TestLongValuesAreCompressed(t *testing.T) {
 	require.Equal(t, byte('z'), m.Data[0])
 	require.Less(t, len(m.Data), 16<<10)
 }
+
+// What only has to be as it was is not written, and keeps the rest from being stored once it is not.
+func TestAWriteHoldsToWhatItWasDecidedBy(t *testing.T) {
+	leader := bustest.Start(t).Lead(t)
+	r := bustest.Write(t, leader, store.Put("release.a", api.Release{Placement: "a"}, 0))
+	revisions := bustest.Write(t, leader, store.Put("schedule.a", bustest.Schedule("a", 1), 0), store.Holds("release.a", r[0]), store.Holds("release.b", 0))
+	require.Len(t, revisions, 1)
+	require.Equal(t, r[0], leader.State.Revision("release.a"))
+
+	bustest.Write(t, leader, store.Put("release.a", api.Release{Placement: "a", Step: 2}, r[0]))
+	_, err := leader.Writer.Write(bustest.Context(t), store.Put("schedule.a", bustest.Schedule("a", 2), revisions[0]), store.Holds("release.a", r[0]))
+	require.ErrorIs(t, err, bus.ErrConflict)
+	require.ErrorContains(t, err, "release.a")
+	_, err = leader.Writer.Write(bustest.Context(t), store.Put("schedule.a", bustest.Schedule("a", 2), revisions[0]), store.Holds("release.b", r[0]))
+	require.ErrorIs(t, err, bus.ErrConflict)
+	require.Equal(t, revisions[0], leader.State.Revision("schedule.a"))
+}

@@ -57,6 +57,45 @@ func TestAuditIsReadBack(t *testing.T) {
 	require.Zero(t, store.Audit.Dropped())
 }
 
+// Older events are read page after page: each event once, whatever is asked for, and none that was told meanwhile.
+func TestAuditIsReadBackwards(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	for i := range 9 {
+		store.Audit.Record(api.Audit{Object: fmt.Sprintf("placement/p%d", i%2), Reason: "Picked", Message: fmt.Sprint(i), By: []string{"anna", "scheduler", "ben"}[i%3]})
+	}
+	c := server.Inspector(t)
+	pages := func(q streams.AuditQuery) (pages [][]string) {
+		t.Helper()
+		for range 10 {
+			past, err := streams.ReadPast(bustest.Context(t), c, q)
+			require.NoError(t, err)
+			var texts []string
+			for i := range past.Events {
+				texts = append(texts, past.Events[i].Message)
+			}
+			pages = append(pages, texts)
+			if past.Older == 0 {
+				return pages
+			}
+			q.Before = past.Older
+		}
+		t.Fatal("it never ends")
+		return nil
+	}
+	bustest.Eventually(t, func() error {
+		if got := pages(streams.AuditQuery{}); len(got) != 1 || len(got[0]) != 9 {
+			return fmt.Errorf("events %v", got)
+		}
+		return nil
+	})
+	require.Equal(t, [][]string{{"5", "6", "7", "8"}, {"1", "2", "3", "4"}, {"0"}}, pages(streams.AuditQuery{Limit: 4}))
+	require.Equal(t, [][]string{{"3", "6"}, {"0"}}, pages(streams.AuditQuery{Limit: 2, By: "anna"}))
+	require.Equal(t, [][]string{{"5", "7"}, {"1", "3"}}, pages(streams.AuditQuery{Limit: 2, Object: "placement/p1"}))
+	require.Equal(t, [][]string{nil}, pages(streams.AuditQuery{By: "nobody"}))
+	require.Equal(t, [][]string{{"0", "1"}}, pages(streams.AuditQuery{Before: 3}))
+}
+
 func TestAuditEventsAreCut(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
@@ -145,4 +184,65 @@ func TestAuditStopsWithAnEventThatIsNotSettled(t *testing.T) {
 	go func() { defer close(ended); audit.Run(ctx) }()
 	cancel()
 	<-ended
+}
+
+// Events are read with when they were stored, and with from when on there are all of them.
+func TestThePastIsKeptFromATimeOn(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	picks := &api.Picks{Count: 2, Gained: []api.PickChange{{Members: []string{"berlin", "paris"}, Total: 2}}}
+	for i := range 4 {
+		store.Audit.Record(api.Audit{Object: "placement/web", Reason: "Picked", Message: fmt.Sprint(i), Picks: picks})
+	}
+	c := server.Inspector(t)
+	var past streams.Past
+	bustest.Eventually(t, func() error {
+		var err error
+		if past, err = streams.ReadPast(bustest.Context(t), c, streams.AuditQuery{Object: "placement/web", Member: "paris"}); err != nil || len(past.Events) != 4 {
+			return fmt.Errorf("%d events, %w", len(past.Events), err)
+		}
+		return nil
+	})
+	require.True(t, past.KeptFrom.Before(past.Events[0].Stored), "nothing is missing")
+	none, err := streams.ReadPast(bustest.Context(t), c, streams.AuditQuery{Object: "placement/web", Member: "oslo"})
+	require.NoError(t, err)
+	require.Empty(t, none.Events)
+	few, err := streams.ReadPast(bustest.Context(t), c, streams.AuditQuery{Object: "placement/web", Limit: 2})
+	require.NoError(t, err)
+	require.Len(t, few.Events, 2)
+	require.True(t, few.Events[0].Stored.Equal(few.KeptFrom), "what was before was left out")
+
+	stream, err := store.Conn.JS.Stream(bustest.Context(t), store.Conn.Fleet.Stream(subjects.Audit))
+	require.NoError(t, err)
+	require.NoError(t, stream.DeleteMsg(bustest.Context(t), 1))
+	aged, err := streams.ReadPast(bustest.Context(t), c, streams.AuditQuery{Object: "placement/web"})
+	require.NoError(t, err)
+	require.True(t, aged.Events[0].Stored.Equal(aged.KeptFrom))
+}
+
+// An event for which there is no room goes without its spec, then without names, before its message is cut.
+func TestAnEventLosesWhatItCanDoWithout(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	long := strings.Repeat("m", 60)
+	var names []string
+	for i := range 30 {
+		names = append(names, fmt.Sprint(long, i))
+	}
+	spec := json.RawMessage(`{"a":"` + strings.Repeat("s", 900) + `"}`)
+	picks := &api.Picks{Count: 30, Gained: []api.PickChange{{Members: names, Total: 30}}, Lost: []api.PickChange{{Reason: "one", Total: 1}, {Reason: "two", Total: 2}}}
+	store.Audit.Record(api.Audit{Object: "placement/web", Reason: "Created", Message: "whole", Spec: spec, Generation: 3})
+	store.Audit.Record(api.Audit{Object: "placement/web", Reason: "MembersChanged", Message: "whole", Picks: picks})
+	var events []api.Audit
+	bustest.Eventually(t, func() error {
+		var err error
+		if events, err = streams.ReadAudit(bustest.Context(t), server.Inspector(t), streams.AuditQuery{}); len(events) != 2 {
+			return fmt.Errorf("%d events, %w", len(events), err)
+		}
+		return nil
+	})
+	require.Equal(t, []string{"whole", "whole"}, messages(events))
+	require.Nil(t, events[0].Spec)
+	require.Equal(t, int64(3), events[0].Generation)
+	require.Equal(t, &api.Picks{Count: 30, Gained: []api.PickChange{{Total: 30}}, Lost: []api.PickChange{{Total: 3}}}, events[1].Picks)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"flotilla/bus"
 	"flotilla/core/api"
@@ -54,6 +56,53 @@ func (c *Commands) List(ctx context.Context) ([]CommandHead, error) {
 		return nil, fmt.Errorf("listing commands: %w", err)
 	}
 	return heads, nil
+}
+
+// CommandTime is one message about what a member is to hold: its order, and when it was stored by the connection's clock.
+type CommandTime struct {
+	Order  api.Order
+	Stored time.Time
+}
+
+// mostFilters is of how many members the messages are read by name; of more all are read.
+const mostFilters = 40
+
+// IndexTimes lists, by member, the messages that are kept about the indexes of members, in their order.
+func (c *Commands) IndexTimes(ctx context.Context, members []string) (map[string][]CommandTime, error) {
+	filters := []string{c.conn.Fleet.AllCommands()}
+	wanted := make(map[string]bool, len(members))
+	for _, member := range members {
+		wanted[member] = true
+	}
+	if len(members) <= mostFilters {
+		filters = nil
+		for _, member := range members {
+			filters = append(filters, c.conn.Fleet.Command(member, subjects.CommandPlacement), c.conn.Fleet.CommandDeltas(member))
+		}
+	}
+	found := map[string][]CommandTime{}
+	if len(members) == 0 {
+		return found, nil
+	}
+	err := Each(ctx, c.conn, c.conn.Fleet.Stream(subjects.Commands), jetstream.ConsumerConfig{
+		DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubjects: filters, HeadersOnly: true,
+	}, func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+		member, kind, ok := c.conn.Fleet.ParseCommand(m.Subject())
+		if !ok {
+			member, _, ok = c.conn.Fleet.ParseCommandDelta(m.Subject())
+			kind = subjects.CommandPlacement
+		}
+		if ok && kind == subjects.CommandPlacement && wanted[member] {
+			found[member] = append(found[member], CommandTime{parseOrder(m.Headers().Get(headerOrder)), c.conn.FromMachine(meta.Timestamp)})
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading when commands were stored: %w", err)
+	}
+	for _, times := range found {
+		slices.SortFunc(times, func(a, b CommandTime) int { return a.Order.Compare(b.Order) })
+	}
+	return found, nil
 }
 
 // Head reads the head of one command. ErrNotFound when nothing was stored, and no change either.

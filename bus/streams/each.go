@@ -2,6 +2,7 @@ package streams
 
 import (
 	"context"
+	"math"
 
 	"flotilla/bus"
 
@@ -10,6 +11,11 @@ import (
 
 // Each reads what a consumer of a stream finds there now, in order, and stops at its end.
 func Each(ctx context.Context, c *bus.Conn, stream string, config jetstream.ConsumerConfig, f func(jetstream.Msg, *jetstream.MsgMetadata)) error {
+	return eachBefore(ctx, c, stream, config, math.MaxUint64, f)
+}
+
+// eachBefore is Each up to a sequence of the stream, which is left out.
+func eachBefore(ctx context.Context, c *bus.Conn, stream string, config jetstream.ConsumerConfig, end uint64, f func(jetstream.Msg, *jetstream.MsgMetadata)) error {
 	config.AckPolicy = jetstream.AckNonePolicy
 	config.MemoryStorage = true
 	config.Replicas = 1
@@ -35,7 +41,10 @@ func Each(ctx context.Context, c *bus.Conn, stream string, config jetstream.Cons
 				return err
 			}
 			got++
-			pending = meta.NumPending
+			if pending = meta.NumPending; meta.Sequence.Stream >= end {
+				pending = 0
+				continue // what was fetched with it is read, so that the fetch ends
+			}
 			f(m, meta)
 		}
 		if err := batch.Error(); err != nil {

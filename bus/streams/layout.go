@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"flotilla/bus"
 	"flotilla/subjects"
@@ -121,19 +122,22 @@ func layoutSteps() []step {
 // fields Flotilla owns (description, metadata, republish, subjects) and reports other differences without
 // touching them. It is idempotent. With Unmanaged it only compares, and what is missing is an error.
 func EnsureLayout(ctx context.Context, c *bus.Conn, o LayoutOptions) (LayoutReport, error) {
-	return ensureSteps(ctx, c, o, layoutSteps())
+	return ensureSteps(ctx, c, o, layoutSteps(), 0)
 }
 
-// EnsureFirst is EnsureLayout for the buckets that a hub needs before it can compete for the lease.
+// EnsureFirst is EnsureLayout for the buckets that a hub needs before it can compete for the lease. It waits a while for the
+// servers of a cluster to find each other.
 func EnsureFirst(ctx context.Context, c *bus.Conn, o LayoutOptions) (LayoutReport, error) {
-	return ensureSteps(ctx, c, o, layoutSteps()[:firstSteps])
+	return ensureSteps(ctx, c, o, layoutSteps()[:firstSteps], gather)
 }
 
-func ensureSteps(ctx context.Context, c *bus.Conn, o LayoutOptions, steps []step) (LayoutReport, error) {
+func ensureSteps(ctx context.Context, c *bus.Conn, o LayoutOptions, steps []step, gather time.Duration) (LayoutReport, error) {
 	report := LayoutReport{Options: o}
+	gathering, cancel := context.WithTimeout(ctx, gather)
+	defer cancel()
 	var missing []string
 	for _, s := range steps {
-		err := s.ensure(ctx, c, o, &report)
+		err := s.ensure(ctx, gathering, c, o, &report)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			missing = append(missing, s.asset.StreamName(c.Fleet))
 			continue
@@ -150,10 +154,13 @@ func ensureSteps(ctx context.Context, c *bus.Conn, o LayoutOptions, steps []step
 	return report, nil
 }
 
-func (s step) ensure(ctx context.Context, c *bus.Conn, o LayoutOptions, report *LayoutReport) error {
+func (s step) ensure(ctx, gathering context.Context, c *bus.Conn, o LayoutOptions, report *LayoutReport) error {
 	stream, err := c.JS.Stream(ctx, s.asset.StreamName(c.Fleet))
 	if errors.Is(err, jetstream.ErrStreamNotFound) && !o.Unmanaged {
-		return s.make(ctx, c, o, report)
+		if err := s.make(ctx, gathering, c, o, report); !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return err
+		}
+		stream, err = c.JS.Stream(ctx, s.asset.StreamName(c.Fleet)) // another hub made it meanwhile
 	}
 	if err != nil {
 		return err
@@ -187,13 +194,18 @@ func (r *LayoutReport) size(short string, bytes int64) {
 	r.Sizes[short] = bytes
 }
 
-// make makes the stream, with as many replicas as there are servers for.
-func (s step) make(ctx context.Context, c *bus.Conn, o LayoutOptions, report *LayoutReport) error {
+// make makes the stream, with as many replicas as there are servers for when gathering ends.
+func (s step) make(ctx, gathering context.Context, c *bus.Conn, o LayoutOptions, report *LayoutReport) error {
+	counts := replicasOf(c, o.Replicas)
 	var err error
-	for i, replicas := range replicasOf(c, o.Replicas) {
+	for i, replicas := range counts {
 		o.Replicas = replicas
 		wanted := s.wanted(c.Fleet, o)
-		if _, err = c.JS.CreateStream(ctx, wanted); err == nil {
+		create := func() error { _, err := c.JS.CreateStream(ctx, wanted); return err }
+		if err = create(); i+1 < len(counts) {
+			err = gathered(gathering, err, create)
+		}
+		if err == nil {
 			report.Made = append(report.Made, wanted.Name)
 			report.size(s.asset.Short, wanted.MaxBytes)
 		}

@@ -1,8 +1,10 @@
 package streams
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"flotilla/bus"
 
@@ -41,6 +43,28 @@ func replicasBeside(c *bus.Conn, asked, has int) int {
 		return max(has, clustered)
 	}
 	return has
+}
+
+// Servers of a cluster that start together find each other within seconds; a stream that is made before has one replica until
+// somebody changes that.
+const (
+	gather = 15 * time.Second
+	retry  = 250 * time.Millisecond
+)
+
+// gathered makes a stream again while there are fewer servers than replicas, until gathering ends.
+func gathered(gathering context.Context, err error, create func() error) error {
+	tick := time.NewTicker(retry)
+	defer tick.Stop()
+	for lacksServers(err) {
+		select {
+		case <-gathering.Done():
+			return err
+		case <-tick.C:
+			err = create()
+		}
+	}
+	return err
 }
 
 // lacksServers says that a stream could not be made because there are fewer servers than replicas.

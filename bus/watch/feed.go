@@ -28,9 +28,6 @@ type Message struct {
 	replayed bool
 	Note     string // of a deletion
 	tally    string // of all records, by who wrote it
-	// Made is what an own write was encoded from, a pointer that nobody changes through any more; nil where only the
-	// bytes are known.
-	Made any
 }
 
 // listing is one pass over a bucket: everything stored comes as replayed messages, then the rest live.

@@ -36,13 +36,12 @@ type Cell struct {
 	Note     string // of a deletion
 	Tally    string // that it was written with
 	round    uint64 // of the last listing that had it
-	// Made is that of the message, for those who observe: it is not kept.
-	Made any
 }
 
 // telling is a change of a key on its way to those who listen.
 type telling struct {
 	changes int
+	from    uint64        // the sequence of the first of them
 	over    chan struct{} // closed when all were told, nil while nobody waits for that
 }
 
@@ -108,10 +107,10 @@ func (m *Mirror) tellOf(key string, t *telling) {
 }
 
 // tells begins to tell of a change of a key; the lock is held.
-func (m *Mirror) tells(key string) *telling {
+func (m *Mirror) tells(key string, sequence uint64) *telling {
 	t := m.telling[key]
 	if t == nil {
-		t = &telling{}
+		t = &telling{from: sequence}
 		m.telling[key] = t
 	}
 	t.changes++
@@ -139,9 +138,8 @@ func (m *Mirror) take(msg Message) bool {
 		m.mu.Unlock()
 		return true
 	}
-	next.Made = msg.Made
 	m.Observe(msg.Key, next)
-	t := m.tells(msg.Key)
+	t := m.tells(msg.Key, msg.Sequence)
 	m.mu.Unlock()
 	m.tellOf(msg.Key, t)
 	return true
@@ -242,6 +240,17 @@ func (m *Mirror) Seen() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.newest
+}
+
+// Told is the newest sequence up to which whoever listens has heard of every change.
+func (m *Mirror) Told() uint64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	told := m.newest
+	for _, t := range m.telling {
+		told = min(told, t.from-1)
+	}
+	return told
 }
 
 // WaitSynced returns when IsSynced, or with ctx's error.

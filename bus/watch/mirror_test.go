@@ -132,3 +132,15 @@ func TestAnOwnWriteIsHeardOfWhenItIsAcknowledged(t *testing.T) {
 	m.Own(written)
 	require.Empty(t, m.telling)
 }
+
+// What was told is everything before the first change of which whoever listens has not heard.
+func TestToldIsWhatListenersHaveHeard(t *testing.T) {
+	var m *Mirror
+	var inside []uint64
+	m = NewMirror(func(string) { inside = append(inside, m.Told()) })
+	m.take(Message{Key: "a", Value: []byte("4"), Sequence: 4})
+	m.take(Message{Key: "b", Value: []byte("9"), Sequence: 9})
+	m.take(Message{Key: "c", Sequence: 11}) // nothing to tell of
+	require.Equal(t, []uint64{3, 8}, inside)
+	require.EqualValues(t, 11, m.Told())
+}

@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -14,19 +13,17 @@ import (
 )
 
 // NodeSink takes in what a NodeFeed delivers. Its functions are called one at a time and in the order of
-// the stream; they must neither block nor purge. Bodies are unpacked JSON, and the sink's own.
+// the stream; they must neither block nor purge. What is stored is the sink's own.
 type NodeSink interface {
 	// Node is the newest state of a node, an api.NodeEvent, and when it was stored, by the connection's clock.
-	Node(member, node string, body []byte, stored time.Time)
+	Node(member, node string, state Stored, stored time.Time)
 	// NodeGone says that nothing is stored of a node any more. That the node left the member is said by an
 	// event of its own.
 	NodeGone(member, node string)
-	// Unreadable says that what is stored of a node, or as inventory where node is empty, is beyond its bounds
-	// or cannot be unpacked.
-	Unreadable(member, node string, err error)
-	// Inventory is the newest api.NodeInventory of a member and how long ago the broker stored it; body is
-	// nil when nothing is stored any more.
-	Inventory(member string, body []byte, age time.Duration)
+	// Inventory is the newest api.NodeInventory of a member and how long ago the broker stored it.
+	Inventory(member string, inventory Stored, age time.Duration)
+	// InventoryGone says that no inventory of a member is stored any more.
+	InventoryGone(member string)
 	// Listed says that the sink has all that was stored when the connection last came up, or when it was
 	// last made sure of, hourly.
 	Listed()
@@ -186,22 +183,11 @@ func (n *NodeFeed) deliver(m Message) {
 	if mark.sequence != m.Sequence || mark.purged {
 		return
 	}
-	within := bus.NodeBounds
 	if node == inventoryMark {
-		within = bus.InventoryBounds
+		n.sink.Inventory(member, NewStored(m.Value, bus.InventoryBounds, m.Sequence), n.age(m))
+		return
 	}
-	body, err := within.Unpack(m.Value)
-	if m.Value == nil {
-		err = errMarker
-	}
-	switch {
-	case err != nil:
-		n.sink.Unreadable(member, node, fmt.Errorf("message %d, %d bytes: %w", m.Sequence, len(m.Value), err))
-	case node == inventoryMark:
-		n.sink.Inventory(member, body, n.age(m))
-	default:
-		n.sink.Node(member, node, body, n.conn.FromMachine(m.stored))
-	}
+	n.sink.Node(member, node, NewStored(m.Value, bus.NodeBounds, m.Sequence), n.conn.FromMachine(m.stored))
 }
 
 // age of a message that is being delivered.
@@ -305,7 +291,7 @@ func (n *NodeFeed) report(member string, gone []string) {
 	slices.Sort(gone)
 	for _, node := range gone {
 		if node == inventoryMark {
-			n.sink.Inventory(member, nil, 0)
+			n.sink.InventoryGone(member)
 		} else {
 			n.sink.NodeGone(member, node)
 		}

@@ -29,14 +29,18 @@ type tally struct {
 	nodes, bytes atomic.Int64
 }
 
-func (c *tally) Node(_, _ string, body []byte, _ time.Time) {
+func (c *tally) Node(_, _ string, state watch.Stored, _ time.Time) {
+	body, err := state.JSON()
+	if err != nil {
+		panic(err) // nodeBody can be read
+	}
 	c.nodes.Add(1)
 	c.bytes.Add(int64(len(body)))
 }
-func (c *tally) NodeGone(string, string)                 {}
-func (c *tally) Unreadable(string, string, error)        {}
-func (c *tally) Inventory(string, []byte, time.Duration) {}
-func (c *tally) Listed()                                 {}
+func (c *tally) NodeGone(string, string)                       {}
+func (c *tally) Inventory(string, watch.Stored, time.Duration) {}
+func (c *tally) InventoryGone(string)                          {}
+func (c *tally) Listed()                                       {}
 
 // nodeBody is the state of a node with ten pods, about 2 KB.
 func nodeBody(b *testing.B) []byte {

@@ -40,7 +40,12 @@ type seen struct {
 
 func newSeen() *seen { return &seen{ages: map[string]time.Duration{}, stored: map[string]time.Time{}} }
 
-func (s *seen) Node(member, node string, body []byte, stored time.Time) {
+func (s *seen) Node(member, node string, state watch.Stored, stored time.Time) {
+	body, err := state.JSON()
+	if err != nil {
+		s.unreadable(member, node, err)
+		return
+	}
 	var e api.NodeEvent
 	text := fmt.Sprintf("node %s/%s", member, node)
 	if err := json.Unmarshal(body, &e); err != nil {
@@ -59,20 +64,24 @@ func (s *seen) Node(member, node string, body []byte, stored time.Time) {
 
 func (s *seen) NodeGone(member, node string) { s.add("gone " + member + "/" + node) }
 
-func (s *seen) Unreadable(member, node string, err error) {
+func (s *seen) unreadable(member, node string, err error) {
 	_, text, _ := strings.Cut(err.Error(), " bytes: ")
 	s.add(fmt.Sprintf("unreadable %s/%s: %s", member, node, text))
 }
 
-func (s *seen) Inventory(member string, body []byte, age time.Duration) {
+func (s *seen) InventoryGone(member string) { s.add("inventory " + member + " gone") }
+
+func (s *seen) Inventory(member string, inventory watch.Stored, age time.Duration) {
+	body, err := inventory.JSON()
+	if err != nil {
+		s.unreadable(member, "", err)
+		return
+	}
 	var i api.NodeInventory
 	text := "inventory " + member
-	switch {
-	case body == nil:
-		text += " gone"
-	case json.Unmarshal(body, &i) != nil:
+	if json.Unmarshal(body, &i) != nil {
 		text += " broken"
-	default:
+	} else {
 		text += " " + i.Boot
 	}
 	s.mu.Lock()

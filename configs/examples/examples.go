@@ -6,7 +6,7 @@ package examples
 import "embed"
 
 // Files holds the example files: placements ("000-…", "004-…"), their content ("content-…"),
-// members.yaml, agents/NAME.yaml, envelopes/NAME.yaml, fleet/members.yaml, nodes/NAME.yaml, upgrades/NAME.yaml, and refused/.
+// members.yaml, agents/NAME.yaml, checks/NAME.yaml, envelopes/NAME.yaml, fleet/members.yaml, namespaced/NAME.yaml, nodes/NAME.yaml, staged/NAME.yaml, upgrades/NAME.yaml, and refused/.
 //
-//go:embed *.yaml agents/*.yaml envelopes/*.yaml fleet/*.yaml nodes/*.yaml refused/*.yaml upgrades/*.yaml
+//go:embed *.yaml agents/*.yaml checks/*.yaml envelopes/*.yaml fleet/*.yaml namespaced/*.yaml nodes/*.yaml refused/*.yaml staged/*.yaml upgrades/*.yaml
 var Files embed.FS

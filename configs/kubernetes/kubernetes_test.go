@@ -25,6 +25,8 @@ type object struct {
 	Data, StringData map[string]string
 	Spec             struct {
 		Replicas int
+		Selector map[string]any
+		Ports    []map[string]any
 		Template struct{ Spec podSpec }
 	}
 }
@@ -42,6 +44,10 @@ type podSpec struct {
 		SeccompProfile struct{ Type string }
 	}
 	Containers []struct {
+		Ports []struct {
+			Name          string
+			ContainerPort int
+		}
 		VolumeMounts                  []struct{ Name, MountPath string }
 		Image, ImagePullPolicy        string
 		Args                          []string
@@ -100,6 +106,7 @@ func TestPodsAreRestricted(t *testing.T) {
 		"agent":                       rendered(t, Agent, DefaultNamespace, nil),
 		"hub":                         rendered(t, Hub, DefaultNamespace, nil),
 		"hubs on servers of your own": rendered(t, Hub, DefaultNamespace, map[string]any{"natsURL": "nats://a:4222"}),
+		"hub with a page":             rendered(t, Hub, DefaultNamespace, paged),
 	} {
 		pods := 0
 		for _, o := range objects {
@@ -231,6 +238,41 @@ func TestDefaultsAreTaken(t *testing.T) {
 	require.Contains(t, find(t, several, "Deployment", "flotilla-hub").Spec.Template.Spec.Containers[0].Args, "nats://a:4222")
 	for _, o := range agent {
 		require.NotContains(t, []string{"flotilla-agent-token", DefaultNamespace}, o.Metadata.Name, o.Kind)
+	}
+}
+
+// paged are values of a hub with a page.
+var paged = map[string]any{"page": map[string]any{
+	"enabled": true, "url": "https://fleet.example.com", "hosts": []any{"fleet"}, "service": map[string]any{"type": "LoadBalancer"},
+}}
+
+// A hub serves no page unless it is told to; then over TLS, with the Secret that is named, to the Service, and its probes stay.
+func TestAHubServesAPageWhereItIsTold(t *testing.T) {
+	for kind, servers := range map[string]string{"StatefulSet": "", "Deployment": "nats://a:4222"} {
+		without := rendered(t, Hub, DefaultNamespace, map[string]any{"natsURL": servers})
+		require.False(t, slices.ContainsFunc(without, func(o object) bool { return o.Metadata.Name == "flotilla-page" }))
+		plain := find(t, without, kind, "flotilla-hub").Spec.Template.Spec
+
+		with := rendered(t, Hub, DefaultNamespace, map[string]any{"natsURL": servers, "page": paged["page"]})
+		service := find(t, with, "Service", "flotilla-page")
+		require.Equal(t, []map[string]any{{"name": "https", "port": 443.0, "targetPort": "page"}}, service.Spec.Ports)
+		pod := find(t, with, kind, "flotilla-hub").Spec.Template.Spec
+		hub := pod.Containers[0]
+		require.Equal(t, plain.Containers[0].ReadinessProbe, hub.ReadinessProbe)
+		require.Equal(t, 8480, hub.Ports[len(hub.Ports)-1].ContainerPort)
+		require.Equal(t, "page", hub.Ports[len(hub.Ports)-1].Name)
+		volume := pod.Volumes[len(pod.Volumes)-1]
+		require.Equal(t, "flotilla-page", volume.Secret.SecretName)
+
+		config, err := configs.LoadHub("hub.yaml", []byte(find(t, with, "ConfigMap", "flotilla-hub").Data["hub.yaml"]))
+		require.NoError(t, err)
+		mount := hub.VolumeMounts[len(hub.VolumeMounts)-1]
+		require.Equal(t, volume.Name, mount.Name)
+		require.Equal(t, configs.Page{
+			Address: "0.0.0.0:8480", URL: "https://fleet.example.com", Hosts: []string{"fleet"},
+			TLS: configs.PageTLS{Cert: mount.MountPath + "/tls.crt", Key: mount.MountPath + "/tls.key"},
+		}, config.Page)
+		require.Equal(t, "json", config.Log.Format, "what is not said stays as it was")
 	}
 }
 

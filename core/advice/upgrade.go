@@ -7,7 +7,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/strict"
 	"flotilla/core/upgrade"
-	"flotilla/core/validate"
+	"flotilla/core/validate/upgrades"
 )
 
 // Upgrades is what update runs depend on, as it would be once documents are applied.
@@ -45,7 +45,7 @@ func (u *Upgrades) profile(profile *api.AutoUpgradeProfile) (found Found) {
 	if u.View.Catalog != nil {
 		minors = u.View.Catalog.Minors()
 	}
-	if faults := validate.AutoUpgradeProfile(profile, minors); len(faults) > 0 {
+	if faults := upgrades.AutoUpgradeProfile(profile, minors); len(faults) > 0 {
 		found.Refusal = refused(faults...)
 	}
 	if name := profile.Spec.StrategyName; name != "" && u.Strategies[name] == nil {

@@ -38,6 +38,9 @@ var goldenKinds = map[string]func() any{
 	KindWork:             filled[Work],
 	KindAudit:            filled[Audit],
 	KindIdentity:         filled[Identity],
+	KindFreeze:           filled[Freeze],
+	KindApproval:         filled[WithdrawalApproval],
+	KindSession:          filled[Session],
 	KindEnrolmentRequest: filled[EnrolmentRequest],
 	KindEnrolmentAnswer:  filled[EnrolmentAnswer],
 }

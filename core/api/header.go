@@ -32,6 +32,11 @@ const (
 	KindIdentity         = "Identity"
 	KindEnrolmentRequest = "EnrolmentRequest"
 	KindEnrolmentAnswer  = "EnrolmentAnswer"
+	KindEvictionRecord   = "EvictionRecord"
+	KindCheckRecord      = "CheckRecord"
+	KindFreeze           = "Freeze"
+	KindApproval         = "WithdrawalApproval"
+	KindSession          = "Session"
 )
 
 // Header opens every record and message.

@@ -128,6 +128,8 @@ const VerbMemberRevoke = "member-revoke"
 type MemberRevokeRequest struct {
 	Asked
 	Name string `json:"name"`
+	// Key refuses the request where the agent holds another one by now, empty where it was to hold none; nil: whichever.
+	Key *string `json:"key,omitempty"`
 }
 
 // MemberRevokeResponse says what became of it.

@@ -72,6 +72,8 @@ type MemberClusterStatus struct {
 	Credentials *AgentCredentials `json:"credentials,omitempty"`
 	// Inventory is what upgrades depend on, as the agent last reported it.
 	Inventory *MemberInventory `json:"inventory,omitempty"`
+	// Drain is set while the member is drained.
+	Drain *MemberDrain `json:"drain,omitempty"`
 }
 
 // PropertyValue is one property as observed.

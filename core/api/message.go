@@ -1,7 +1,10 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -32,6 +35,8 @@ type Heartbeat struct {
 	Renewal string `json:"renewal,omitempty"`
 	// Forbidden is what the member's API server did not permit the agent of late, "list secrets in namespace shop".
 	Forbidden []string `json:"forbidden,omitempty"`
+	// Sent is when it was sent, in milliseconds since 1970 by the agent's clock; 0 from agents that do not say.
+	Sent int64 `json:"sent,omitempty"`
 }
 
 // PlacementCommand is the whole wanted state of one member's placements: its index. The dispatcher
@@ -113,6 +118,8 @@ type PlacementResult struct {
 	Total    int               `json:"total"`
 	Failed   int               `json:"failed,omitempty"`
 	Failures []ManifestFailure `json:"failures,omitempty"`
+	// Completed lists the first of the Jobs that are done for good.
+	Completed []ObjectRef `json:"completed,omitempty"`
 	// Corrected lists the first objects that were changed on the member of late and written over, because
 	// whenToApply is Always; CorrectedTotal counts them.
 	Corrected      []Correction `json:"corrected,omitempty"`
@@ -126,6 +133,22 @@ type PlacementResult struct {
 	// them.
 	Differing      []DifferingObject `json:"differing,omitempty"`
 	DifferingTotal int               `json:"differingTotal,omitempty"`
+	// Times are when the agent came so far with this generation; nil from agents that do not say.
+	Times *ResultTimes `json:"times,omitempty"`
+}
+
+// ResultTimes are when an agent came first how far with a generation of an entry, by its own clock.
+type ResultTimes struct {
+	// Received is when it read the command, in milliseconds since 1970. Late says that it restarted meanwhile, and
+	// read it at that time at the latest.
+	Received int64 `json:"r"`
+	Late     bool  `json:"l,omitempty"`
+	// Command is the generation of the order of that command.
+	Command uint64 `json:"c,omitempty"`
+	// Applied and Available are milliseconds after Received; nil while it has not come so far. What is compared, or
+	// withdrawn, counts as applied when it is.
+	Applied   *int64 `json:"a,omitempty"`
+	Available *int64 `json:"v,omitempty"`
 }
 
 // DifferingObject is one object on a member that is not as it is wanted.
@@ -190,4 +213,61 @@ type Audit struct {
 	From    string `json:"from,omitempty"`
 	// Member is set when the event concerns one member.
 	Member string `json:"member,omitempty"`
+	// Generation is that of the spec that was stored, Spec the spec itself where there is room for it.
+	Generation int64           `json:"generation,omitempty"`
+	Spec       json.RawMessage `json:"spec,omitempty"`
+	// Snapshot is the index of the snapshot that the event is about, Step that of the release.
+	Snapshot int64 `json:"snapshot,omitempty"`
+	Step     int64 `json:"step,omitempty"`
+	// Picks is which members a placement went to and left, in one decision.
+	Picks *Picks `json:"picks,omitempty"`
+}
+
+// Picks is how the members of a placement changed.
+type Picks struct {
+	// Count is how many there are after it.
+	Count int `json:"count"`
+	// Gained and Lost are sorted by reason, those without one first.
+	Gained []PickChange `json:"gained,omitempty"`
+	Lost   []PickChange `json:"lost,omitempty"`
+}
+
+// PickChange is what became of members for one reason. Members are named as far as there is room, Total counts them.
+type PickChange struct {
+	Reason  string   `json:"reason,omitempty"`
+	Members []string `json:"members,omitempty"`
+	Total   int      `json:"total"`
+}
+
+// Bare counts members without their names and reasons.
+func (p *Picks) Bare() *Picks {
+	total := func(changes []PickChange) []PickChange {
+		all := PickChange{}
+		for _, c := range changes {
+			all.Total += c.Total
+		}
+		if all.Total == 0 {
+			return nil
+		}
+		return []PickChange{all}
+	}
+	return &Picks{Count: p.Count, Gained: total(p.Gained), Lost: total(p.Lost)}
+}
+
+// Told is an event as it was stored.
+type Told struct {
+	Audit
+	// Stored is when, by the broker's clock as the hub's has it.
+	Stored time.Time
+	// Sequence is its place in the stream.
+	Sequence uint64
+}
+
+// Concerns says whether an event names a member.
+func (e *Audit) Concerns(member string) bool {
+	if e.Member == member || e.Picks == nil {
+		return e.Member == member
+	}
+	names := func(c PickChange) bool { return slices.Contains(c.Members, member) }
+	return slices.ContainsFunc(e.Picks.Gained, names) || slices.ContainsFunc(e.Picks.Lost, names)
 }

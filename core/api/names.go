@@ -31,6 +31,13 @@ const (
 	// AnnotationAgentLabels on a MemberCluster lists, comma separated, the label keys its agent may
 	// set; "*" stands for any key, "prefix/*" for any key of a prefix.
 	AnnotationAgentLabels = "flotilla.io/agent-labels"
+	// AnnotationWindows on a strategy of staged runs, or on a run, "true", lets members get content in their maintenance
+	// windows alone; what a run says goes before its strategy.
+	AnnotationWindows = "flotilla.io/maintenance-windows"
+	// AnnotationSet on any object is the set that it was applied with; the hub shows it, and nobody sets it.
+	AnnotationSet = "flotilla.io/set"
+	// AnnotationOnMembers on content is how it does on how many members; the hub shows it, and nobody sets it.
+	AnnotationOnMembers = "flotilla.io/on-members"
 	// AnnotationEnvelope on a ConfigMap, "true", says that members are to have the objects in it, and not itself.
 	AnnotationEnvelope = "kubernetes-fleet.io/envelope-configmap"
 	// LabelMemberName is on every member with its own name, so that selectors can address one member.
@@ -75,4 +82,12 @@ func SplitAPIVersion(apiVersion string) (group, version string) {
 		return apiVersion[:i], apiVersion[i+1:]
 	}
 	return "", apiVersion
+}
+
+// Keyed is the name that records of an object carry: "name", and "namespace/name" of one that lies in a namespace.
+func Keyed(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
 }

@@ -140,15 +140,6 @@ const (
 	VariableEnd   = "}"
 )
 
-// OverrideKey is the name that records of an override carry: "name" of a ClusterResourceOverride, "namespace/name" of
-// a ResourceOverride.
-func OverrideKey(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
-}
-
 // OverrideName is how people call an override of a key: "ResourceOverride/namespace/name".
 func OverrideName(key string) string {
 	if strings.Contains(key, "/") {

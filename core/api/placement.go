@@ -17,12 +17,10 @@ type Placement struct {
 
 // Key is the name that records of this placement carry: the name of a ClusterResourcePlacement,
 // "namespace/name" of a ResourcePlacement.
-func (p *Placement) Key() string {
-	if p.Namespace == "" {
-		return p.Name
-	}
-	return p.Namespace + "/" + p.Name
-}
+func (p *Placement) Key() string { return Keyed(p.Namespace, p.Name) }
+
+// External says that staged runs, and nobody else, give members what the placement selects.
+func (p *Placement) External() bool { return p.Spec.Strategy.Type == StrategyExternal }
 
 // PlacementSpec is what the user wants of a placement.
 type PlacementSpec struct {

@@ -17,6 +17,8 @@ type Spec struct {
 	Generation int64             `json:"generation"`
 	Labels     map[string]string `json:"labels,omitempty"`
 	Created    metav1.Time       `json:"created"`
+	// Changed is when content came to have a later Generation than its first.
+	Changed metav1.Time `json:"changed,omitzero"`
 	// Deleted is set while a deletion waits for confirmations.
 	Deleted *metav1.Time `json:"deleted,omitempty"`
 	// Body is the whole object of a known kind, server-set metadata included, status not.
@@ -31,12 +33,20 @@ type Spec struct {
 	Bare string `json:"bare,omitempty"`
 	// Excluded says why no placement selects this object; empty for most.
 	Excluded string `json:"excluded,omitempty"`
+	// Set is the set of objects that it was applied with; what is in no set is never pruned.
+	Set string `json:"set,omitempty"`
 	// Wrapped is what members get in the place of an envelope.
 	Wrapped []Wrapped `json:"wrapped,omitempty"`
 	// Overlay is what patches set and applied documents do not; an apply keeps it. Of content it lies in
 	// bucket content, by its digest in SealedOverlay.
 	Overlay       json.RawMessage `json:"overlay,omitempty"`
 	SealedOverlay string          `json:"sealedOverlay,omitempty"`
+	// Managed is what clients keep in the metadata of the object for themselves, but for Finalizers, which hold up its deletion;
+	// an apply that does not say it keeps it. Where it may hold values of Secrets it lies in bucket content, by its digest in
+	// SealedManaged.
+	Managed       json.RawMessage `json:"managed,omitempty"`
+	SealedManaged string          `json:"sealedManaged,omitempty"`
+	Finalizers    []string        `json:"finalizers,omitempty"`
 	// Request is the id of the request that last wrote this record, Action what it did.
 	Request string `json:"request,omitempty"`
 	Action  string `json:"action,omitempty"`
@@ -185,8 +195,10 @@ type Schedule struct {
 	Bindings []Binding `json:"bindings"`
 	// Unpicked lists, for the status, up to the number of missing members, why no member was found.
 	Unpicked []Unpicked `json:"unpicked,omitempty"`
-	// Evicted members are not picked again under this policy (D8).
+	// Evicted members, sorted, are not picked again under this policy (D8).
 	Evicted []string `json:"evicted,omitempty"`
+	// Drained members, sorted, gave the placement up because they are drained, and get it no more until that ends.
+	Drained []string `json:"drained,omitempty"`
 }
 
 // Binding is one member a placement goes to. Scores are those of the moment it was picked; nil for
@@ -219,6 +231,10 @@ type Release struct {
 	Entries []ReleaseEntry `json:"entries"` // sorted by member
 	// Held says, for each binding that may not advance yet, why.
 	Held []Held `json:"held,omitempty"`
+	// Taken is what was taken away from members of late, other than by evictions and deletions.
+	Taken []Taken `json:"taken,omitempty"`
+	// Gone are the objects of what was taken.
+	Gone []Gone `json:"gone,omitempty"`
 }
 
 // ReleaseEntry is what one member may run of one placement.
@@ -240,6 +256,10 @@ type ReleaseEntry struct {
 	// Withdrawn entries are to leave the member; Abandon keeps the objects and forgets them.
 	Withdrawn bool `json:"withdrawn,omitempty"`
 	Abandon   bool `json:"abandon,omitempty"`
+	// Earlier is what the member goes back to where the checks of Snapshot fail; nil where it goes nowhere.
+	Earlier *Earlier `json:"earlier,omitempty"`
+	// RolledBack is the snapshot that failed its checks and from which the member was taken back, or withdrawn.
+	RolledBack int64 `json:"rolledBack,omitempty"`
 }
 
 // Held is one binding that waits.
@@ -248,6 +268,10 @@ type Held struct {
 	Reason string `json:"reason"`
 	// Overridden says that overrides cannot be followed on the member; Reason is what is wrong with them.
 	Overridden bool `json:"overridden,omitempty"`
+	// Guarded says that a freeze, or a withdrawal that is held, is what the binding waits for.
+	Guarded bool `json:"guarded,omitempty"`
+	// Loss is what is held, zero where it is something else that waits.
+	Loss Loss `json:"loss,omitzero"`
 }
 
 // Term is the record term: who leads, fenced by its own revision.

@@ -18,9 +18,13 @@ const (
 	VerbAdmit   = "admit"
 	VerbEnrol   = "enrol"
 	VerbPlan    = "plan"
+	VerbWhatIf  = "what-if"
+	VerbPreview = "preview"
 	VerbWhy     = "why"
 	VerbEvents  = "events"
 	VerbStatus  = "status"
+	VerbFleet   = "fleet"
+	VerbCells   = "cells"
 	VerbVersion = "version"
 	// VerbUnconfirmed asks who has not confirmed that an object is gone.
 	VerbUnconfirmed = "unconfirmed"
@@ -63,10 +67,34 @@ func (f *Failure) Error() string {
 type ApplyRequest struct {
 	Asked
 	// Request is a random id; a repeat with the same id answers the first result.
-	Request   string            `json:"request"`
-	DryRun    bool              `json:"dryRun,omitempty"`
-	Show      bool              `json:"show,omitempty"` // on dry runs: answer each object as it would be stored
-	Documents []json.RawMessage `json:"documents"`      // JSON, at most 500
+	Request string `json:"request"`
+	DryRun  bool   `json:"dryRun,omitempty"`
+	Show    bool   `json:"show,omitempty"` // on dry runs: answer each object as it would be stored
+	// Set is the set of objects that the documents belong to from then on; empty leaves each where it is.
+	Set string `json:"set,omitempty"`
+	// Prune deletes what else is in the set; Move takes documents that are in another. Yes lets a prune take away more
+	// than may go unasked.
+	Prune bool `json:"prune,omitempty"`
+	Move  bool `json:"move,omitempty"`
+	Yes   bool `json:"yes,omitempty"`
+	// Create refuses documents of objects that exist already, also of those that are being deleted.
+	Create bool `json:"create,omitempty"`
+	// Exact takes each document for the whole object: what a patch set and the document leaves out is gone afterwards.
+	Exact bool `json:"exact,omitempty"`
+	// Managed takes from the documents what clients keep on objects for themselves, metadata.managedFields, ownerReferences,
+	// finalizers and what kubectl remembers of the last apply, and keeps it beside the object: members get nothing of it. Without
+	// it what is kept stays as it is.
+	Managed   bool              `json:"managed,omitempty"`
+	Documents []json.RawMessage `json:"documents"` // JSON, at most 500
+	// Expect are the objects that the documents were made from, one for each document, or none: each has to exist, and to be
+	// that one.
+	Expect []Expected `json:"expect,omitempty"`
+}
+
+// Expected is an object as somebody read it; what is empty may be anything.
+type Expected struct {
+	UID             string `json:"uid,omitempty"`
+	ResourceVersion string `json:"resourceVersion,omitempty"`
 }
 
 // Actions of an ApplyResult.
@@ -78,7 +106,7 @@ const (
 	ActionDeleting   = "deleting" // asked for; waits for members to confirm
 )
 
-// ApplyResponse says what became of each document, in their order.
+// ApplyResponse says what became of each document, in their order, and behind them of what was pruned.
 type ApplyResponse struct {
 	Results []ApplyResult `json:"results"`
 	Notes   []string      `json:"notes,omitempty"`
@@ -103,8 +131,22 @@ type GetRequest struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
+	// Brief leaves out of the status of a placement what a ListRequest that is brief leaves out.
+	Brief bool `json:"brief,omitempty"`
 	// ShowSecrets asks for values of Secrets, in whose place stand digests otherwise.
 	ShowSecrets bool `json:"showSecrets,omitempty"`
+	// Managed shows what ApplyRequest.Managed keeps, and all at one version: metadata.resourceVersion is that of the newest record
+	// that is shown, and two answers with the same one are the same. So status is as the records of status say, which is a
+	// moment later than without. How content does is the exception: what its members say is in no record, and changes the
+	// status and the annotation AnnotationOnMembers within one version. The answer is a GetResponse then.
+	Managed bool `json:"managed,omitempty"`
+}
+
+// GetResponse is the answer of a GetRequest that is Managed.
+type GetResponse struct {
+	Object json.RawMessage `json:"object"`
+	// Spec is the version to expect of the object when it is applied or deleted; empty where nobody applied it.
+	Spec string `json:"spec,omitempty"`
 }
 
 // ListRequest reads objects of a kind, sorted by namespace and name, in pages.
@@ -121,13 +163,18 @@ type ListRequest struct {
 	Brief bool `json:"brief,omitempty"`
 	// ShowSecrets asks for values of Secrets, in whose place stand digests otherwise.
 	ShowSecrets bool `json:"showSecrets,omitempty"`
+	// Managed shows objects as GetRequest.Managed does.
+	Managed bool `json:"managed,omitempty"`
 }
 
 // ListResponse is one page.
 type ListResponse struct {
-	Items           []json.RawMessage `json:"items"`
-	Continue        string            `json:"continue,omitempty"`
-	ResourceVersion string            `json:"resourceVersion,omitempty"`
+	Items    []json.RawMessage `json:"items"`
+	Continue string            `json:"continue,omitempty"`
+	// ResourceVersion is, where the request is Managed, that of the newest record of all: every change up to it is in Items.
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	// Specs are GetResponse.Spec of each of Items, where the request is Managed.
+	Specs []string `json:"specs,omitempty"`
 }
 
 // DeleteRequest asks for deletion. It returns at once; Get shows what is not confirmed yet. The answer
@@ -139,9 +186,12 @@ type DeleteRequest struct {
 	// Objects are several at once instead of Object, at most 500: all that are there are deleted in one
 	// step, so that no placement sees some of its content gone, or none when a rule forbids one of them.
 	Objects []ObjectRef `json:"objects,omitempty"`
-	// ResourceVersion is what Object was read at; empty: any.
+	// UID and ResourceVersion are what Object was read as; empty: any.
+	UID             string `json:"uid,omitempty"`
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	DryRun          bool   `json:"dryRun,omitempty"`
+	// Yes says that somebody knows how much the deletion takes away from members.
+	Yes bool `json:"yes,omitempty"`
 }
 
 // DeleteResponse says what became of each object of DeleteRequest.Objects.
@@ -172,6 +222,8 @@ type PatchRequest struct {
 	Patch           json.RawMessage `json:"patch"`
 	ResourceVersion string          `json:"resourceVersion,omitempty"`
 	DryRun          bool            `json:"dryRun,omitempty"`
+	// Managed patches what ApplyRequest.Managed keeps, too.
+	Managed bool `json:"managed,omitempty"`
 }
 
 // AdmitRequest makes a joining member part of the fleet. Without AllowLabels, the keys that its
@@ -182,6 +234,19 @@ type AdmitRequest struct {
 	Name        string            `json:"name"`
 	AllowLabels []string          `json:"allowLabels,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
+	// Expect is what somebody looked at: the request is refused where that is another by now; nil: whoever comes.
+	Expect *Joining `json:"expect,omitempty"`
+}
+
+// Joining is how a member stood that wants to join.
+type Joining struct {
+	// Key is the public key that its agent registered, empty while there is none.
+	Key string `json:"key"`
+	// New says that it was not part of the fleet.
+	New bool `json:"new,omitempty"`
+	// Offered are the keys of the labels that its agent offered: without AllowLabels these are allowed, and no other that it offers
+	// by now; nil: whichever.
+	Offered []string `json:"offered"`
 }
 
 // PlanRequest asks what documents would change, without changing anything.
@@ -195,6 +260,27 @@ type PlanRequest struct {
 	Assume *metav1.Duration `json:"assume,omitempty"`
 	// ApproveAfter is how long after they are reached gates are taken to be approved; nil: never.
 	ApproveAfter *metav1.Duration `json:"approveAfter,omitempty"`
+	// Operation is taken to be done to the runs that are planned before they go on; nil: those that were not started are.
+	Operation *RunOperation `json:"operation,omitempty"`
+}
+
+// WhatIfRequest asks what would become of the placements of the fleet if members were not there, and documents were applied; nothing
+// is changed. Documents are MemberClusters and placements; a MemberCluster that is new is taken to have joined with what its status
+// says. The answer is that of core/whatif.
+type WhatIfRequest struct {
+	// Without are names of members, WithoutLabel selects members by their labels.
+	Without      []string          `json:"without,omitempty"`
+	WithoutLabel string            `json:"withoutLabel,omitempty"`
+	Documents    []json.RawMessage `json:"documents,omitempty"`
+	Now          *metav1.Time      `json:"now,omitempty"`
+}
+
+// PreviewRequest asks what a member is given of a placement, or would be once documents are applied: of the placement that is named,
+// else of those that the documents are about. The answer is that of core/preview.
+type PreviewRequest struct {
+	Member    string            `json:"member"`
+	Placement *ObjectRef        `json:"placement,omitempty"`
+	Documents []json.RawMessage `json:"documents,omitempty"`
 }
 
 // WhyRequest asks why a placement goes, or does not go, to members; empty Member asks for all. The answer
@@ -212,11 +298,26 @@ type EventsRequest struct {
 	Object string `json:"object,omitempty"` // "placement/web"; empty: all
 	Member string `json:"member,omitempty"`
 	Limit  int    `json:"limit,omitempty"` // default 200
+	// By is who caused them, a room or a person; empty: anybody.
+	By string `json:"by,omitempty"`
+	// Before is EventsResponse.Older of the answer before; 0: the newest.
+	Before uint64 `json:"before,omitempty"`
 }
 
 // EventsResponse holds events, oldest first.
 type EventsResponse struct {
 	Events []Audit `json:"events"`
+	// Older is where those before them begin to be looked for; 0: there are none.
+	Older uint64 `json:"older,omitempty"`
+}
+
+// MostCells is of how many placements at most VerbCells is asked at once.
+const MostCells = 50
+
+// CellsRequest asks where the members stand with placements, by their keys: "web", or "namespace/name" of a
+// ResourcePlacement. The answer is Cells of core/overview; VerbFleet, which is asked with nothing, answers its Fleet.
+type CellsRequest struct {
+	Placements []string `json:"placements"`
 }
 
 // FleetStatus is the whole fleet on one screen.
@@ -227,6 +328,8 @@ type FleetStatus struct {
 	Members    map[string]int `json:"members"` // by state
 	Placements int            `json:"placements"`
 	Bindings   int            `json:"bindings"`
+	// Frozen are the freezes that are in force.
+	Frozen []Freeze `json:"frozen,omitempty"`
 	// Converging counts the placements that some member is still on the way to hold as wanted.
 	Converging int `json:"converging,omitempty"`
 	// Runs counts update runs by state.
@@ -236,6 +339,9 @@ type FleetStatus struct {
 	Nodes     int `json:"nodes,omitempty"`
 	// Disruptions counts, by phase, the disruptions of nodes that have not ended.
 	Disruptions map[string]int `json:"disruptions,omitempty"`
+	// Held are the first of those who have a hold of members, HeldTotal counts all.
+	Held      []MemberHold `json:"held,omitempty"`
+	HeldTotal int          `json:"heldTotal,omitempty"`
 	// Damage is set while no hub leads because records are gone: which, one line for people.
 	Damage   string    `json:"damage,omitempty"`
 	Problems []Problem `json:"problems,omitempty"`

@@ -18,6 +18,13 @@ const (
 	ReasonStreamHasRoom = "StreamHasRoom"
 )
 
+// ReasonReplicasAway is of a server of NATS that keeps no current replica of what it should, ReasonReplicasBack of one that
+// keeps all again.
+const (
+	ReasonReplicasAway = "ReplicasAway"
+	ReasonReplicasBack = "ReplicasBack"
+)
+
 // ResultBatch is the value of <member>.<slot> in bucket result, written by that agent: its newest results
 // of all kinds and names that fall in the slot, sorted by them.
 type ResultBatch struct {

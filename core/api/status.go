@@ -31,6 +31,8 @@ type PlacementStatus struct {
 	// for most.
 	Paused *Pause `json:"paused,omitempty"`
 	Pinned *Pin   `json:"pinned,omitempty"`
+	// Checks is how the newest snapshot does under its RolloutCheck; nil where it goes out under none.
+	Checks *CheckStatus `json:"checks,omitempty"`
 	// Mark and Alarms are for the next aggregate; users are not shown them.
 	Mark   *RolloutMark `json:"mark,omitempty"`
 	Alarms []Alarm      `json:"alarms,omitempty"`
@@ -144,6 +146,8 @@ const (
 	ConditionAvailable        = "Available"
 	// ConditionDiffReported takes the place of the last two where the strategy is ReportDiff.
 	ConditionDiffReported = "DiffReported"
+	// ConditionWithdrawalHeld is of the placement alone too, and there only while it is True.
+	ConditionWithdrawalHeld = "WithdrawalHeld"
 	// ConditionRolloutProgressing is of the placement alone, and no part of the chain of the others.
 	ConditionRolloutProgressing = "RolloutProgressing"
 )

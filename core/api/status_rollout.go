@@ -13,6 +13,19 @@ const DefaultProgressDeadline = 10 * time.Minute
 // ReasonDeadlineExceeded is of the condition RolloutProgressing of a rollout that stands still.
 const ReasonDeadlineExceeded = "ProgressDeadlineExceeded"
 
+// Reasons of the condition RolloutProgressing of a rollout under a RolloutCheck.
+const (
+	ReasonRolloutChecking       = "RolloutChecking"
+	ReasonRolloutChecksFailed   = "RolloutChecksFailed"
+	ReasonRolloutRollingBack    = "RolloutRollingBack"
+	ReasonRolloutRolledBack     = "RolloutRolledBack"
+	ReasonRolloutRollBackFailed = "RolloutRollBackFailed"
+)
+
+// ReasonRolloutExternal is of the condition RolloutStarted of a placement whose members hold several snapshots, as staged
+// runs gave them.
+const ReasonRolloutExternal = "RolloutControlledByExternalController"
+
 // Rollout says how the newest snapshot gets to the members.
 type Rollout struct {
 	// Snapshot is the index of what is rolled out.
@@ -30,6 +43,8 @@ type Rollout struct {
 	HeldUpTotal int      `json:"heldUpTotal,omitempty"`
 	// Message says in one sentence what the rollout waits for; empty once it is complete.
 	Message string `json:"message,omitempty"`
+	// Guarded says that freezes, or withdrawals that are held, keep members from moving.
+	Guarded bool `json:"guarded,omitempty"`
 }
 
 // HeldUp is one member that a rollout waits for.

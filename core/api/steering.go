@@ -27,16 +27,26 @@ type RolloutRequest struct {
 	Revision int64 `json:"revision,omitempty"`
 	// Reason is why a rollout is paused, for those who read of it.
 	Reason string `json:"reason,omitempty"`
+	// Basis is what the request was made from: it is refused where that is another by now; nil: whatever there is.
+	Basis  *Basis `json:"basis,omitempty"`
 	DryRun bool   `json:"dryRun,omitempty"`
+}
+
+// Basis is how a placement stood when somebody looked at it.
+type Basis struct {
+	ResourceVersion string `json:"resourceVersion"`
+	// Newest is the newest revision, 0 where there was none.
+	Newest int64 `json:"newest"`
 }
 
 // What became of a rollout, in the answer to a RolloutRequest.
 const (
-	ActionUndone    = "undone"
-	ActionPaused    = "paused"
-	ActionResumed   = "resumed"
-	ActionFollowing = "follows what it selects"
-	ActionRestarted = "restarted"
+	ActionUndone     = "undone"
+	ActionPaused     = "paused"
+	ActionResumed    = "resumed"
+	ActionFollowing  = "follows what it selects"
+	ActionRestarted  = "restarted"
+	ActionTriedAgain = "tried again"
 )
 
 // RolloutResponse says what was done; ActionUnchanged is nothing.
@@ -44,8 +54,12 @@ type RolloutResponse struct {
 	Object ObjectRef `json:"object"`
 	Action string    `json:"action"`
 	// Revision is the newest one now, 0 where there is none.
-	Revision int64    `json:"revision,omitempty"`
-	Notes    []string `json:"notes,omitempty"`
+	Revision int64 `json:"revision,omitempty"`
+	// Of is the revision that an undo goes back to.
+	Of    int64    `json:"of,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+	// Basis is what it was decided on, in the answer to a dry run.
+	Basis *Basis `json:"basis,omitempty"`
 }
 
 // HistoryRequest asks for the revisions of a placement that are kept.
@@ -93,6 +107,16 @@ type Pause struct {
 	By     string      `json:"by"`
 	Since  metav1.Time `json:"since"`
 	Reason string      `json:"reason,omitempty"`
+	// Frozen is what is frozen, where that is what moves no member: "placements", "the fleet".
+	Frozen string `json:"frozen,omitempty"`
+}
+
+// PauseBy is a freeze as what pauses a rollout; nil where there is none.
+func PauseBy(f *Freeze) *Pause {
+	if f == nil {
+		return nil
+	}
+	return &Pause{By: f.By, Since: f.Since, Reason: f.Reason, Frozen: f.What()}
 }
 
 // Pin says with which revision members stay until the placement selects something else, or its rollout is resumed.
@@ -132,6 +156,9 @@ func PauseOf(annotations map[string]string) *Pause {
 // String is "paused by anna since 2026-11-20T13:00:00Z: the new image crashes".
 func (p *Pause) String() string {
 	text := "paused by " + p.By
+	if p.Frozen != "" {
+		text = p.Frozen + " frozen by " + p.By
+	}
 	if !p.Since.IsZero() {
 		text += " since " + p.Since.UTC().Format(time.RFC3339)
 	}

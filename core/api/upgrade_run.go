@@ -101,6 +101,7 @@ const (
 	ReasonKubernetesNotHere   = "KubernetesVersionNotAvailable"
 	ReasonImageNotHere        = "NodeImageVersionNotAvailable"
 	ReasonOperationInProgress = "OperationInProgress"
+	ReasonFrozen              = "Frozen"
 	ReasonLockedByRun         = "LockedByRun"
 	ReasonMemberUnreachable   = "MemberUnreachable"
 	ReasonMemberStopped       = "MemberStopped"
@@ -185,6 +186,13 @@ type RunRequest struct {
 	Reason                   string `json:"reason,omitempty"`
 	// ResourceVersion refuses the operation when the run changed since it was read.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
+}
+
+// RunOperation is what somebody may ask of a run: a verb above and its request, of which Run and Request do not count. Without a
+// verb nothing is asked.
+type RunOperation struct {
+	Verb string     `json:"verb"`
+	Ask  RunRequest `json:"ask"`
 }
 
 // RunResponse is the answer to an operation on a run.

@@ -29,7 +29,7 @@ type UpdateError struct {
 }
 
 // UpdateRunStatus is the record run.<name>, written by the runner alone, and the status of a run as
-// users read it. It holds everything a restarted hub needs: absolute times, attempts, frozen
+// users read it, and that of a staged run of content. It holds everything a restarted hub needs: absolute times, attempts, frozen
 // versions, the frozen membership (the members of its groups) and the strategy as it was copied.
 type UpdateRunStatus struct {
 	Header `json:",inline"`
@@ -59,6 +59,8 @@ type UpdateRunStatus struct {
 	RerunOf []string `json:"rerunOf,omitempty"`
 	// Requests are the ids of the last operations, so that a repeat is answered and not repeated.
 	Requests []string `json:"requests,omitempty"`
+	// Content is set of a run of content; versions, images, Strategy and locks are of upgrades alone.
+	Content *ContentRun `json:"content,omitempty"`
 }
 
 // SelectedImages lists, sorted by family, the version chosen for each family of the run.
@@ -153,6 +155,8 @@ type MemberUpdateStatus struct {
 	History    []UpgradeAttempt `json:"history,omitempty"`
 	// Locked is set while this run holds the member's lock.
 	Locked bool `json:"locked,omitempty"`
+	// Rank is the member's place in its stage by a label that the stage is sorted by.
+	Rank int64 `json:"rank,omitempty"`
 }
 
 // Results of pools in a PoolUpgrade.

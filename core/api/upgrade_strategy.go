@@ -83,6 +83,8 @@ type MemberSelector struct {
 const (
 	GateApproval       = "Approval"
 	GateScheduledStart = "ScheduledStart"
+	// GateCheck, of runs of content alone, opens once the RolloutCheck held that the content goes out under.
+	GateCheck = "Check"
 )
 
 // GateConfiguration is a gate of a strategy. ScheduledStart is legal before a stage or group only.

@@ -14,7 +14,7 @@ type MemberMaintenance struct {
 }
 
 // MaintenanceConfiguration holds schedules under the names AKS gives them. Full and ControlPlaneOnly
-// runs consult AutoUpgrade, NodeImageOnly runs NodeOSUpgrade; Default never matters for runs.
+// runs consult AutoUpgrade, NodeImageOnly runs NodeOSUpgrade, and staged runs of content that keep to windows Default.
 type MaintenanceConfiguration struct {
 	AutoUpgrade   *MaintenanceWindow `json:"aksManagedAutoUpgradeSchedule,omitempty"`
 	NodeOSUpgrade *MaintenanceWindow `json:"aksManagedNodeOSUpgradeSchedule,omitempty"`

@@ -29,11 +29,20 @@ type User struct {
 	Revoked *metav1.Time `json:"revoked,omitempty"`
 	// By is who made or revoked them last.
 	By string `json:"by,omitempty"`
+	// Elsewhere says that others make the person's credentials: the hub knows no key of theirs, and goes by the name.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
-// Refuses says that whoever asks shows credentials of the person that were revoked.
+// Refuses says that whoever asks shows credentials of the person that were revoked. Where nobody tells the key, those
+// of a role beyond the person's are.
 func (u *User) Refuses(by Caller) bool {
-	return u.Revoked != nil || by.Key != "" && by.Key != u.Key
+	switch {
+	case u.Elsewhere:
+		return u.Revoked != nil
+	case by.Key == "":
+		return u.Revoked != nil || !u.Role.Covers(by.Role)
+	}
+	return u.Revoked != nil || by.Key != u.Key
 }
 
 // Standing is "Valid", "Ended" or "Revoked" at a time.
@@ -58,7 +67,7 @@ type UserAddRequest struct {
 	Renew bool            `json:"renew,omitempty"`
 }
 
-// UserAddResponse holds the text of a .creds file.
+// UserAddResponse holds the text of a .creds file, none where others make it.
 type UserAddResponse struct {
 	User  User   `json:"user"`
 	Creds string `json:"creds"`

@@ -64,6 +64,11 @@ func Ready(live *unstructured.Unstructured) (Readiness, string) {
 	return byConvention(live)
 }
 
+// Completed says that a live object is done for good: a Job that has come to its end.
+func Completed(live *unstructured.Unstructured) bool {
+	return group(live.GetAPIVersion()) == "batch" && live.GetKind() == "Job" && view{live.Object}.condition("Complete") == "True"
+}
+
 // byConvention judges any other kind by its status, as far as it keeps to what controllers have in common:
 // observedGeneration, and conditions such as Ready, Reconciling and Stalled. One that says nothing cannot be tracked.
 func byConvention(live *unstructured.Unstructured) (Readiness, string) {

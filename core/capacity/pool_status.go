@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"flotilla/core/api"
-	"flotilla/core/validate"
+	"flotilla/core/validate/budgets"
 )
 
 // StatusOfPool is the status of a pool; record is nil while the disruptor has not looked at it, or has
 // looked at an earlier pool of its name.
 func StatusOfPool(p *api.NodePool, record *api.PoolRecord) api.NodePoolStatus {
-	status := api.NodePoolStatus{Lint: validate.LintBudgets(p)}
+	status := api.NodePoolStatus{Lint: budgets.Lint(p)}
 	if record != nil {
 		status.Members = record.Members
 	}

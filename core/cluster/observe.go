@@ -34,6 +34,10 @@ func only(annotations map[string]string, keys []string) map[string]string {
 // ObserveNode reduces a Kubernetes node and its pods to what decisions read. Attach limits are those
 // of its CSINode, by driver; nil for none. The agent calls it for events, the command line for files.
 func ObserveNode(n *corev1.Node, pods []*corev1.Pod, volumes *Volumes, attach map[string]int) api.NodeState {
+	return observeNode(n, pods, attach, func(p *corev1.Pod) api.PodState { return ObservePod(p, volumes) })
+}
+
+func observeNode(n *corev1.Node, pods []*corev1.Pod, attach map[string]int, observe func(*corev1.Pod) api.PodState) api.NodeState {
 	_, pooled := n.Labels[api.LabelNodePool]
 	finalized := slices.Contains(n.Finalizers, api.FinalizerKarpenter) || slices.Contains(n.Finalizers, api.FinalizerTermination)
 	s := api.NodeState{
@@ -56,8 +60,11 @@ func ObserveNode(n *corev1.Node, pods []*corev1.Pod, volumes *Volumes, attach ma
 			}
 		}
 	}
+	if len(pods) > 0 {
+		s.Pods = make([]api.PodState, 0, len(pods))
+	}
 	for _, p := range pods {
-		state := ObservePod(p, volumes)
+		state := observe(p)
 		s.Pods = append(s.Pods, state)
 		if at := podEvent(p); state.Owner != ownerDaemonSet && at.After(s.LastPodEvent.Time) {
 			s.LastPodEvent = metav1.NewTime(at)

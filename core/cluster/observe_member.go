@@ -45,7 +45,11 @@ type Observed struct {
 
 // Observe reduces a listing. The agent calls it for what it tells the hub, the command line for files.
 // What it returns shares maps and pointers with the listing, and neither must be changed.
-func Observe(l *Listing) Observed {
+func Observe(l *Listing) Observed { return new(Observer).Observe(l) }
+
+// Observe is the function Observe. What did not change since the listing before is not reduced again, and is the same
+// value as then.
+func (o *Observer) Observe(l *Listing) Observed {
 	volumes := l.Resolve()
 	var out Observed
 	on := map[string][]*corev1.Pod{}
@@ -63,13 +67,10 @@ func Observe(l *Listing) Observed {
 	}
 	claims := newNodeClaims(l.NodeClaims)
 	for _, n := range l.Nodes {
-		s := ObserveNode(n, on[n.Name], volumes, attach[n.Name])
-		if c := claims.take(n); c != nil {
-			bind(&s, n, c)
-		}
-		out.Nodes = append(out.Nodes, s)
+		out.Nodes = append(out.Nodes, o.node(grounds{n, claims.take(n), on[n.Name], attach[n.Name]}, volumes))
 		delete(on, n.Name)
 	}
+	o.turn()
 	out.Unbound = claims.rest(l.NodeClaims)
 	for name, pods := range on {
 		if out.Strays == nil {

@@ -60,8 +60,11 @@ func excluded(document map[string]any) string {
 			return "each namespace has its own"
 		}
 	case groupKind{"", "Secret"}:
-		if document["type"] == "kubernetes.io/service-account-token" {
+		switch document["type"] {
+		case "kubernetes.io/service-account-token":
 			return "it belongs to a service account of another cluster"
+		case "helm.sh/release.v1":
+			return "Helm keeps its books in it"
 		}
 	case groupKind{"discovery.k8s.io", "EndpointSlice"}:
 		if labelsOf(document)["endpointslice.kubernetes.io/managed-by"] != "" {

@@ -257,6 +257,7 @@ func TestSelectLeavesBehind(t *testing.T) {
 		"root certificate":         `{apiVersion: v1, kind: ConfigMap, metadata: {name: kube-root-ca.crt, namespace: shop}}`,
 		"default service account":  `{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: shop}}`,
 		"service account token":    `{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {name: x, namespace: shop}}`,
+		"books of Helm":            `{apiVersion: v1, kind: Secret, type: helm.sh/release.v1, metadata: {name: x, namespace: shop}}`,
 		"managed EndpointSlice":    `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: x, namespace: shop, labels: {endpointslice.kubernetes.io/managed-by: c}}}`,
 		"Pod":                      `{apiVersion: v1, kind: Pod, metadata: {name: x, namespace: shop}}`,
 		"Lease":                    `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: x, namespace: shop}}`,

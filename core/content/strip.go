@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"flotilla/core/api"
 )
 
 // serverSet are the metadata fields that only a Kubernetes API server writes.
@@ -40,6 +42,13 @@ func StripServerSet(object map[string]any) (stripped map[string]any, ignored []s
 			if value != nil {
 				ignored = append(ignored, "metadata."+field)
 			}
+		}
+	}
+	annotations, _ := metadata["annotations"].(map[string]any)
+	for _, shown := range []string{api.AnnotationSet, api.AnnotationOnMembers} {
+		if annotations[shown] != nil {
+			delete(annotations, shown)
+			ignored = append(ignored, "metadata.annotations["+shown+"]")
 		}
 	}
 	for _, field := range []string{"labels", "annotations"} {

@@ -1,5 +1,6 @@
-// Package fullness judges how full the streams of a fleet are. Who keeps gauges of them asks it; it says of which
-// people are to be told, from when they fill up until there is room again, and who fills them.
+// Package fullness judges how full the streams of a fleet are, and whether servers keep the replicas they should. Who keeps
+// gauges of them asks it; it says of which people are to be told, from when they fill up until there is room again, and who
+// fills them.
 package fullness
 
 import (
@@ -31,6 +32,10 @@ type Stream struct {
 	Messages, MostMessages int64
 	// Members are what members have in it, by name, in bytes; nil where members do not write.
 	Members map[string]int64
+	// Rolls says that the oldest gives way where there is no room: such a stream never fills up.
+	Rolls bool
+	// Replicas are by server; none where there is one server.
+	Replicas []Replica
 	// Help is what makes room, for people.
 	Help string
 }
@@ -86,26 +91,29 @@ func (f *Filling) Culprits() []string {
 // when there is room in it again.
 func Judge(before []Filling, streams []Stream, now time.Time) (after []Filling, events []api.Audit) {
 	for _, s := range streams {
+		if s.Rolls {
+			continue
+		}
 		at := slices.IndexFunc(before, func(f Filling) bool { return f.Name == s.Name })
 		switch {
 		case at >= 0 && s.Percent() >= ends:
 			after = append(after, Filling{s, before[at].Since})
 		case at >= 0:
-			events = append(events, event(&s, now, "Normal", api.ReasonStreamHasRoom,
+			events = append(events, event(api.AuditObject(api.AuditStream, s.Name), now, "Normal", api.ReasonStreamHasRoom,
 				fmt.Sprintf("there is room again: it is %d %% full, %s of %s", s.Percent(), api.Size(s.Bytes), api.Size(s.MostBytes))))
 		case s.Percent() >= begins:
 			f := Filling{s, now}
 			after = append(after, f)
-			events = append(events, event(&s, now, "Warning", api.ReasonStreamFilling, f.Text()))
+			events = append(events, event(api.AuditObject(api.AuditStream, s.Name), now, "Warning", api.ReasonStreamFilling, f.Text()))
 		}
 	}
 	slices.SortFunc(after, func(a, b Filling) int { return strings.Compare(a.Name, b.Name) })
 	return after, events
 }
 
-func event(s *Stream, now time.Time, kind, reason, message string) api.Audit {
+func event(object string, now time.Time, kind, reason, message string) api.Audit {
 	return api.Audit{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(now), Object: api.AuditObject(api.AuditStream, s.Name),
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(now), Object: object,
 		Type: kind, Reason: reason, By: "gauger", Message: message,
 	}
 }

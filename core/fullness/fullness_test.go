@@ -77,4 +77,8 @@ func TestEachStreamByItself(t *testing.T) {
 	filling, events = Judge(filling, []Stream{full("b")}, noon)
 	require.Empty(t, events)
 	require.Len(t, filling, 1)
+	rolls := full("d")
+	rolls.Rolls = true
+	filling, _ = Judge(nil, []Stream{rolls}, noon)
+	require.Empty(t, filling, "the oldest gives way")
 }

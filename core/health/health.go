@@ -55,7 +55,7 @@ func Listed(problems []api.Problem) []api.Problem {
 // severity orders problems: what stops work, what failed, what stands still, what is missing, what only waits.
 func severity(reason string) int {
 	switch reason {
-	case string(api.MemberUnknown), string(api.MemberNotReady), reasonLevelTooLow, api.ReasonNoKey, ReasonRunFailed, ReasonUnreadable, ReasonNoRoom, api.ReasonStreamFilling:
+	case string(api.MemberUnknown), string(api.MemberNotReady), reasonLevelTooLow, api.ReasonNoKey, ReasonRunFailed, ReasonUnreadable, ReasonNoRoom, api.ReasonStreamFilling, api.ReasonReplicasAway:
 		return 0
 	case ReasonFailed, ReasonInvalid, ReasonFailedDisruption, api.ReasonDeadlineExceeded:
 		return 1

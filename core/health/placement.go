@@ -30,7 +30,7 @@ func Calm(in status.Input) bool {
 		return false
 	}
 	return was.ObservedGeneration == in.Placement.Generation && was.ObservedSnapshot == strconv.FormatInt(in.Latest.Index, 10) &&
-		len(was.Conditions) > 0 && firstProblem(was.Conditions) == nil && len(was.PlacementStatuses) == 0 && !converges(was)
+		len(was.Conditions) > 0 && firstProblem(was.Conditions) == nil && withheld(was.Conditions) == nil && len(was.PlacementStatuses) == 0 && !converges(was)
 }
 
 // Placement returns the problems of a placement that does as now says, and whether members are still on the way to what it
@@ -47,6 +47,9 @@ func Placement(in status.Input, now *api.PlacementStatus) (problems []api.Proble
 	if selectsNothing(&in.Placement, in.Latest) {
 		add(ReasonNothing, in.Placement.Spec.ResourceSelectors[0].SelectsNothing(0, api.OnTheHub), in.Latest.Created, describe)
 	}
+	if held := withheld(now.Conditions); held != nil {
+		add(held.Reason, held.Message, held.LastTransitionTime, "flotilla approve withdrawal "+typed+" --dry-run=server")
+	}
 	scheduled, chain, progress := split(now.Conditions)
 	fresh := func(c *metav1.Condition) bool {
 		return c.Status == metav1.ConditionUnknown && in.Now.Sub(c.LastTransitionTime.Time) < patience
@@ -54,6 +57,7 @@ func Placement(in status.Input, now *api.PlacementStatus) (problems []api.Proble
 	switch first := firstProblem(chain); {
 	case progress != nil && progress.Status == metav1.ConditionFalse:
 		add(progress.Reason, progress.Message, now.Rollout.Since, members)
+	case first != nil && first.Reason == api.ReasonRolloutExternal: // as staged runs have it
 	case first != nil && len(problems) == 0 && !fresh(first):
 		add(first.Reason, heldUp(first, now.Rollout), first.LastTransitionTime, members)
 	}
@@ -116,6 +120,15 @@ func firstFailure(now *api.PlacementStatus) (api.Problem, bool) {
 		return problem, true
 	}
 	return api.Problem{}, false
+}
+
+// withheld is the condition of a placement of which a withdrawal is held; nil for any other.
+func withheld(conditions []metav1.Condition) *metav1.Condition {
+	at := slices.IndexFunc(conditions, func(c metav1.Condition) bool { return c.Reason == api.ReasonWithdrawalHeld })
+	if at < 0 {
+		return nil
+	}
+	return &conditions[at]
 }
 
 // firstProblem is the first condition that is not True: those after it only follow from it.

@@ -89,9 +89,9 @@ func (p *problemsOf) gates() {
 	}
 }
 
-// stuck reports a member of an active run that waits for something with no time to it.
+// stuck reports a member of an active run that waits for something with no time to it, or is told to be stuck.
 func stuck(run api.UpdateState, m *api.MemberUpdateStatus) bool {
-	return run.Active() && m.Status.State == api.StatePending && m.NextEligibleTime.IsZero()
+	return run.Active() && (m.Status.State == api.StatePending && m.NextEligibleTime.IsZero() || m.Reason == api.ReasonUpdateRunStuck)
 }
 
 func gateText(gate *api.Gate) string {

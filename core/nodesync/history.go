@@ -28,13 +28,38 @@ type Past struct {
 type history struct {
 	nodes map[string]Past
 	dirty bool
+	// kept is what Keep returned last, pressing says that who goes on with that would not find out what it lacks.
+	kept     map[string]Past
+	pressing bool
+	// prints are the fingerprints of the pods of the last look.
+	prints map[string]print
+}
+
+// print is a fingerprint of pods, which are told from others by where they are: nobody changes them.
+type print struct {
+	pods   []api.PodState
+	active uint64
+}
+
+// active is the fingerprint of the pods of a node.
+func (h *history) active(n *api.NodeState) uint64 {
+	last, known := h.prints[n.Name]
+	if known && len(last.pods) == len(n.Pods) && (len(n.Pods) == 0 || &last.pods[0] == &n.Pods[0]) {
+		return last.active
+	}
+	if h.prints == nil {
+		h.prints = map[string]print{}
+	}
+	is := print{n.Pods, active(n.Pods)}
+	h.prints[n.Name] = is
+	return is.active
 }
 
 // complete puts into a state what is remembered of the node, and remembers the state.
 func (h *history) complete(n *api.NodeState, now time.Time) {
 	was, known := h.nodes[n.Name]
 	known = known && was.UID == n.UID
-	is := Past{UID: n.UID, PodEvent: n.LastPodEvent.Time, Active: active(n.Pods)}
+	is := Past{UID: n.UID, PodEvent: n.LastPodEvent.Time, Active: h.active(n)}
 	if known {
 		is.PodEvent = latest(was.PodEvent, is.PodEvent)
 		if was.Active != is.Active {
@@ -58,7 +83,15 @@ func (h *history) complete(n *api.NodeState, now time.Time) {
 	}
 	if !known || !is.equal(was) {
 		h.nodes[n.Name], h.dirty = is, true
+		h.pressing = h.pressing || h.concealed(n.Name, is)
 	}
+}
+
+// concealed says that who goes on with what was kept of a node does not find out that it is otherwise: where it finds other
+// pods, it counts that as a pod event itself.
+func (h *history) concealed(name string, is Past) bool {
+	kept, known := h.kept[name]
+	return !known || kept.UID != is.UID || !kept.Initialized.Equal(is.Initialized) || kept.Active == is.Active
 }
 
 // only forgets the nodes that are not among those named.
@@ -71,6 +104,7 @@ func (h *history) only(states []api.NodeState) {
 		there[states[i].Name] = true
 	}
 	maps.DeleteFunc(h.nodes, func(name string, _ Past) bool { return !there[name] })
+	maps.DeleteFunc(h.prints, func(name string, _ print) bool { return !there[name] })
 	h.dirty = true
 }
 

@@ -98,3 +98,40 @@ func TestWhatIsKept(t *testing.T) {
 	see(s, 62)
 	require.Equal(t, map[string]Past{}, s.Keep(), "nodes that left are forgotten")
 }
+
+// What the next process finds out by itself can wait to be written down: that other pods are there. What it cannot is
+// pressing: a node that is new or initialised, pods that came and went.
+func TestWhatIsKeptAtOnce(t *testing.T) {
+	s := New("b", Pace{}, nil)
+	see := func(minute int, nodes ...api.NodeState) {
+		seen := cluster.Observed{Nodes: nodes}
+		s.See(&seen, at(minute))
+	}
+	require.False(t, s.Pressing(), "nothing was seen")
+	starting := seenNode(seenPod("a"))
+	starting.Initialized = false
+	see(0, *starting)
+	require.True(t, s.Pressing(), "a node that is new")
+	s.Keep()
+	see(1, *seenNode(seenPod("a")))
+	require.True(t, s.Pressing(), "it is initialised")
+	s.Keep()
+	see(2, *seenNode(seenPod("a"), seenPod("b")))
+	require.False(t, s.Pressing(), "a pod came")
+	see(3, *seenNode(seenPod("a")))
+	require.True(t, s.Pressing(), "and went")
+	see(4, *seenNode(seenPod("c")))
+	require.True(t, s.Pressing(), "it was not kept yet")
+	s.Keep()
+	require.False(t, s.Pressing())
+	see(5)
+	require.False(t, s.Pressing(), "nodes that left are not found")
+	other := seenNode(seenPod("d"))
+	other.UID = "u2"
+	see(6, *other)
+	require.True(t, s.Pressing(), "another node of that name")
+
+	s = New("c", Pace{}, map[string]Past{"n1": {UID: "u1", Initialized: noon, Active: active([]api.PodState{seenPod("a")})}})
+	see(7, *seenNode(seenPod("b")))
+	require.False(t, s.Pressing(), "the process before knew the node")
+}

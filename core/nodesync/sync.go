@@ -66,7 +66,7 @@ func New(boot string, pace Pace, past map[string]Past) *Sync {
 	if past == nil {
 		past = map[string]Past{}
 	}
-	return &Sync{pace: pace, boot: boot, nodes: map[string]*node{}, history: history{nodes: past}}
+	return &Sync{pace: pace, boot: boot, nodes: map[string]*node{}, history: history{nodes: past, kept: maps.Clone(past)}}
 }
 
 // Keep is what is to be kept for the next process of the agent, nil when that is what it returned last.
@@ -74,9 +74,14 @@ func (s *Sync) Keep() map[string]Past {
 	if !s.history.dirty {
 		return nil
 	}
-	s.history.dirty = false
-	return maps.Clone(s.history.nodes)
+	s.history.kept = maps.Clone(s.history.nodes)
+	s.history.dirty, s.history.pressing = false, false
+	return s.history.kept
 }
+
+// Pressing says that Keep has something that the next process could not find out by itself: that pods came and went, that a
+// node is initialised. Where pods differ from those that were kept it counts a pod event, later than there was one.
+func (s *Sync) Pressing() bool { return s.history.pressing }
 
 // See takes in a look at the member, and adds to seen what the look does not tell: since when, and the pods that are
 // between two nodes. It reports whether a pod left a node that goes.

@@ -3,6 +3,8 @@ package phrase
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -31,6 +33,14 @@ func Names(names []string, most int) string {
 
 // Enumerate is Names of at most twenty.
 func Enumerate(names []string) string { return Names(names, 20) }
+
+// Lines are at most so many lines, and one that says how many more there are.
+func Lines(lines []string, most int) []string {
+	if len(lines) <= most {
+		return lines
+	}
+	return append(slices.Clip(lines[:most]), "and "+Digits(len(lines)-most)+" more")
+}
 
 // List is an enumeration of at most so many names: "a, b and c", "a, b, c and 2 others".
 func List(names []string, most int) string { return First(names[:min(len(names), most)], len(names)) }
@@ -65,4 +75,21 @@ func Until(at time.Time) string {
 		return ""
 	}
 	return " until " + at.UTC().Format(time.RFC3339)
+}
+
+// Digits is a number with its digits in groups: "10,000".
+func Digits(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// Quoted is a text of somebody else's in quotes, shortened.
+func Quoted(text string) string {
+	if len(text) > 100 {
+		text = text[:100] + "…"
+	}
+	return strconv.Quote(text)
 }

@@ -17,6 +17,13 @@ func TestCounts(t *testing.T) {
 	require.Equal(t, "are", phrase.Plural(2, "is", "are"))
 }
 
+func TestLines(t *testing.T) {
+	all := []string{"a", "b", "c", "d"}
+	require.Equal(t, all, phrase.Lines(all, 4))
+	require.Equal(t, []string{"a", "b", "and 2 more"}, phrase.Lines(all, 2))
+	require.Equal(t, []string{"a", "b", "c", "d"}, all)
+}
+
 func TestListOfNames(t *testing.T) {
 	abc := []string{"a", "b", "c", "d", "e"}
 	for n, want := range []struct{ names, list string }{
@@ -38,5 +45,11 @@ func TestSpans(t *testing.T) {
 		"20m": 20 * time.Minute, "1h": time.Hour, "1h30m": 90 * time.Minute, "1h0m5s": time.Hour + 5*time.Second, "0s": 0, "30s": 30 * time.Second, "10m": 10 * time.Minute,
 	} {
 		require.Equal(t, want, phrase.Span(d))
+	}
+}
+
+func TestDigitsInGroups(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 10_000: "10,000", 1_234_567: "1,234,567", -100: "-100", -1000: "-1,000"} {
+		require.Equal(t, want, phrase.Digits(n))
 	}
 }

@@ -27,6 +27,9 @@ type Input struct {
 	Runs   []upgrade.PlannedRun
 	View   upgrade.View
 	Assume upgrade.Assumptions
+	// ContentRuns are the staged runs of content to plan, at most one of each name; AssumeContent is Assume for them.
+	ContentRuns   []ContentRun
+	AssumeContent upgrade.Assumptions
 	// MaxVerdicts is how many verdicts the answer may hold in all, 0 for any number. Placements whose
 	// verdicts do not fit are answered with picks, removals and the members that keep the workload; a note
 	// counts the rest.
@@ -43,6 +46,8 @@ type Subject struct {
 	Existing []schedule.Existing
 	// Evicted are the members that an eviction rules out under the present policy (D8).
 	Evicted []string
+	// Drained are the members that gave the placement up because they are drained.
+	Drained []string
 	// Content is how its snapshot would change, nil when it would not.
 	Content *ContentChange
 	// Released is how its rollout stands.
@@ -56,7 +61,7 @@ type Subject struct {
 func Build(in Input) Answer {
 	fleet := schedule.NewFleet(in.Members...)
 	answer := Answer{Report: Report{Placements: []Placement{}}, Details: []Detail{}, Objects: in.Objects, Notes: in.Notes}
-	answer.Runs, answer.RunDetails = buildRuns(&in)
+	in.ContentRuns = slices.Clone(in.ContentRuns)
 	room := &verdictRoom{bounded: in.MaxVerdicts > 0, left: in.MaxVerdicts}
 	subjects := slices.Clone(in.Subjects)
 	slices.SortStableFunc(subjects, func(a, b Subject) int { return cmp.Compare(a.Placement.Key(), b.Placement.Key()) })
@@ -64,13 +69,14 @@ func Build(in Input) Answer {
 		s := &subjects[i]
 		input := s.Input(fleet, in.Now, in.Thresholds)
 		decided := schedule.Schedule(input)
+		in.decide(s, input, &decided)
 		p := placementOf(s, decided)
 		added, _ := p.Counts()
 		if s.Content != nil {
 			change := *s.Content
 			change.Members = len(p.Picked)
 			if added+len(p.Removed) == 0 && change.Members > 0 && change.Error == "" {
-				change.Rollout = rollout.Pace(s.Placement.Spec.Strategy.RollingUpdate, len(decided.Bindings))
+				change.Rollout = rollout.Pace(&s.Placement.Spec.Strategy, len(decided.Bindings))
 			}
 			answer.Content = append(answer.Content, change)
 		}
@@ -83,6 +89,7 @@ func Build(in Input) Answer {
 		answer.Placements = append(answer.Placements, p)
 		answer.Details = append(answer.Details, detailOf(s, decided, added+len(p.Removed)))
 	}
+	answer.Runs, answer.RunDetails = buildRuns(&in)
 	answer.Notes = append(slices.Clip(answer.Notes), room.notes...)
 	return answer
 }
@@ -151,7 +158,7 @@ func (p *Placement) taint(s *Subject, members []api.Member) {
 func detailOf(s *Subject, decided schedule.Plan, changes int) Detail {
 	d := Detail{Kind: s.Placement.Kind, Message: decided.Message, Unpicked: decided.Unpicked}
 	if changes > 0 {
-		d.Rollout = rollout.Pace(s.Placement.Spec.Strategy.RollingUpdate, len(decided.Bindings))
+		d.Rollout = rollout.Pace(&s.Placement.Spec.Strategy, len(decided.Bindings))
 	}
 	return d
 }

@@ -42,6 +42,8 @@ type Collected struct {
 	Upgrades   Upgrades
 
 	standings map[string]Standing
+	contents  []ContentRun
+	checks    map[string]*api.RolloutCheck
 	index     *content.Index
 }
 
@@ -63,6 +65,7 @@ func Collect(documents []Document) (Collected, strict.Faults) {
 		index:      content.NewIndex(),
 		ignored:    map[string]int{},
 		upgrades:   newUpgradeDocs(),
+		contents:   newContentDocs(),
 	}
 	for i := range documents {
 		documents[i].number = i + 1
@@ -70,7 +73,7 @@ func Collect(documents []Document) (Collected, strict.Faults) {
 	}
 	out := Collected{}
 	if len(c.faults) == 0 {
-		out = Collected{Members: c.allMembers(), Subjects: c.allSubjects(), Upgrades: c.allUpgrades(), standings: c.allStandings(), index: c.index}
+		out = Collected{Members: c.allMembers(), Subjects: c.allSubjects(), Upgrades: c.allUpgrades(), standings: c.allStandings(), contents: c.allContents(), checks: c.contents.checks, index: c.index}
 	}
 	if len(c.faults) > 0 {
 		return Collected{}, c.faults
@@ -94,6 +97,7 @@ type collector struct {
 	index      *content.Index
 	ignored    map[string]int
 	upgrades   upgradeDocs
+	contents   contentDocs
 	// versionOnly are members of which only the Kubernetes version is known.
 	versionOnly []string
 	notes       []string

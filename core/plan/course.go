@@ -43,6 +43,9 @@ type Released struct {
 	Release *api.Release
 	Latest  *api.Snapshot
 	Results map[string]*api.PlacementResult
+	// Check is the RolloutCheck that the placement names, Checks what became of it; nil where nothing is known.
+	Check  *api.RolloutCheck
+	Checks *api.CheckRecord
 	// Rendered is what overrides come to, nil where none touches the placement, or where it is not known of Latest.
 	Rendered *api.Rendered
 	// Unknown says why nothing is known of the rollout; empty when it is.
@@ -52,6 +55,8 @@ type Released struct {
 	UnknownContent string
 	// Message says what the rollout waits for at present; empty when it is complete.
 	Message string
+	// Frozen says who froze placements; empty where nobody did.
+	Frozen string
 }
 
 // courses are what would happen to the members of one placement.
@@ -74,8 +79,9 @@ func coursesOf(in *Input, s *Subject, asked schedule.Input, decided *schedule.Pl
 	going := rollout.Input{
 		Placement: placement, Schedule: &wanted,
 		Release: s.Released.Release, Latest: s.Released.Latest, Results: s.Released.Results,
-		Members: c.views(s.Released.Release), Now: in.Now,
+		Members: c.views(s.Released.Release), Now: in.Now, Frozen: s.Released.Frozen,
 	}
+	going.Checks = s.Released.checks(&placement)
 	if of := s.Released.Rendered; of != nil {
 		going.Overrides, going.Rendered = of.Overrides, foreseen(of, wanted.Bindings)
 	}
@@ -89,6 +95,22 @@ func coursesOf(in *Input, s *Subject, asked schedule.Input, decided *schedule.Pl
 		c.held[h.Member] = h.Reason
 	}
 	return c
+}
+
+// checks are what the newest snapshot would go out under.
+func (r *Released) checks(p *api.Placement) rollout.Checks {
+	name := p.Annotations[api.AnnotationRolloutCheck]
+	if name == "" || p.External() {
+		return rollout.Checks{}
+	}
+	record := api.CheckRecord{UID: string(p.UID)}
+	if r.Checks != nil && r.Checks.UID == record.UID {
+		record = *r.Checks
+	}
+	if r.Check != nil {
+		record.Soak = &metav1.Duration{Duration: r.Check.Spec.SoakTime()}
+	}
+	return rollout.Checks{Name: name, Record: &record}
 }
 
 // foreseen is a rendering with all that are bound: those that it does not know yet are taken to get what was selected, for
@@ -136,7 +158,10 @@ func (c *courses) of(member string, holding bool) Course {
 	case holding && c.released.UnknownContent != "":
 		course.Rollout, course.RolloutReason = RolloutUnknown, c.released.UnknownContent
 	case waits:
-		_, reason, _ = strings.Cut(reason, "waits: ")
+		if _, after, found := strings.Cut(reason, "waits: "); found {
+			reason = after
+		}
+		reason = strings.TrimPrefix(reason, "waits ")
 		course.Rollout, course.RolloutReason = RolloutWaits, reason
 	case c.moving[member]:
 		course.Rollout = RolloutChanges

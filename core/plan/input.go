@@ -20,6 +20,7 @@ func (s *Subject) Input(fleet *schedule.Fleet, now time.Time, t schedule.Thresho
 		Fleet:        fleet,
 		Existing:     s.Existing,
 		Evicted:      s.Evicted,
+		Drained:      s.Drained,
 		AllowEvicted: p.Annotations[api.AnnotationAllowEvicted] == "true",
 		Deleting:     p.DeletionTimestamp != nil,
 		Now:          now,

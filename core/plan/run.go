@@ -48,6 +48,8 @@ type RunMember struct {
 
 // RunDetail is what a person reads of a run beside its members.
 type RunDetail struct {
+	// Kind is that of a staged run of content, empty for an UpdateRun.
+	Kind string `json:"kind,omitempty"`
 	// Upgrade says what the run is for, "Full to 1.31.2".
 	Upgrade string `json:"upgrade"`
 	// Refusal says why the run cannot be created or started.
@@ -69,14 +71,17 @@ func buildRuns(in *Input) ([]Run, []RunDetail) {
 	runs := slices.Clone(in.Runs)
 	slices.SortStableFunc(runs, func(a, b upgrade.PlannedRun) int { return cmp.Compare(a.Run.Name, b.Run.Name) })
 	planned := upgrade.Plan(runs, in.View, in.Now, in.Assume).Runs
-	out, details := make([]Run, len(planned)), make([]RunDetail, len(planned))
+	details := make([]RunDetail, len(planned))
+	for i := range runs {
+		details[i] = RunDetail{Upgrade: UpgradeText(&runs[i].Run.Spec.Upgrade)}
+	}
+	contents, ofContents := planContents(in)
+	planned, details = append(planned, contents...), append(details, ofContents...)
+	out := make([]Run, len(planned))
 	for i := range planned {
-		p := &planned[i]
+		p, d := &planned[i], &details[i]
 		out[i] = Run{Name: p.Name, State: p.State, ExpectedEnd: p.ExpectedEnd, Events: p.Events, Members: make([]RunMember, len(p.Members))}
-		details[i] = RunDetail{
-			Upgrade: upgradeText(&runs[i].Run.Spec.Upgrade), Refusal: p.Refusal, WaitsFor: p.WaitsFor, Warnings: p.Warnings,
-			Now: metav1.NewTime(in.Now),
-		}
+		d.Refusal, d.WaitsFor, d.Warnings, d.Now = p.Refusal, p.WaitsFor, p.Warnings, metav1.NewTime(in.Now)
 		for j := range p.Members {
 			m := &p.Members[j]
 			out[i].Members[j] = RunMember{
@@ -91,7 +96,8 @@ func buildRuns(in *Input) ([]Run, []RunDetail) {
 	return out, details
 }
 
-func upgradeText(u *api.Upgrade) string {
+// UpgradeText is what an upgrade is for, "Full to 1.31.2", "NodeImageOnly, Latest images".
+func UpgradeText(u *api.Upgrade) string {
 	if u.Type == api.UpgradeNodeImageOnly {
 		return u.Type + ", " + u.Images() + " images"
 	}

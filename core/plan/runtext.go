@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -19,7 +20,7 @@ import (
 // writeRun renders the course of a run: how it ends, every member in order, and the timeline of
 // everything but members, which stands in their rows.
 func (r *Run) write(b *strings.Builder, d *RunDetail) {
-	fmt.Fprintf(b, "%s/%s (%s): %s\n", api.KindUpdateRun, r.Name, d.Upgrade, r.outcome(d))
+	fmt.Fprintf(b, "%s/%s (%s): %s\n", cmp.Or(d.Kind, api.KindUpdateRun), r.Name, d.Upgrade, r.outcome(d))
 	if d.Refusal != nil {
 		for _, f := range d.Refusal.Faults {
 			fmt.Fprintf(b, "  ! %s\n", f.String())
@@ -42,13 +43,13 @@ func (r *Run) outcome(d *RunDetail) string {
 	case d.Refusal != nil:
 		return "refused, " + d.Refusal.Code + ": " + d.Refusal.Message
 	case r.ExpectedEnd == nil:
-		return fmt.Sprintf("stays %s, %s", r.State, r.counts())
+		return fmt.Sprintf("stays %s, %s", r.State, r.counts(d))
 	}
-	return fmt.Sprintf("would end %s at %s, %s, %s", r.State, Moment(*r.ExpectedEnd), whenText(d.Now, r.ExpectedEnd), r.counts())
+	return fmt.Sprintf("would end %s at %s, %s, %s", r.State, Moment(*r.ExpectedEnd), whenText(d.Now, r.ExpectedEnd), r.counts(d))
 }
 
 // counts is "3 of 4 upgraded, 1 Skipped".
-func (r *Run) counts() string {
+func (r *Run) counts(d *RunDetail) string {
 	upgrades, others, order := 0, map[api.UpdateState]int{}, []api.UpdateState{}
 	for i := range r.Members {
 		m := &r.Members[i]
@@ -61,7 +62,11 @@ func (r *Run) counts() string {
 		}
 		others[m.State]++
 	}
-	parts := []string{fmt.Sprintf("%d of %d upgraded", upgrades, len(r.Members))}
+	what := "upgraded"
+	if d.Kind != "" {
+		what = "reached"
+	}
+	parts := []string{fmt.Sprintf("%d of %d %s", upgrades, len(r.Members), what)}
 	for _, state := range order {
 		parts = append(parts, fmt.Sprintf("%d %s", others[state], state))
 	}

@@ -72,23 +72,33 @@ func (a *Answer) Summary() string {
 		parts = append(parts, "content of "+phrase.Count(snapshots, "placement")+" changes")
 	}
 	if len(a.Runs) > 0 {
-		parts = append(parts, runsSummary(a.Runs))
+		parts = append(parts, a.runsSummary())
 	}
 	return "plan: " + strings.Join(parts, "; ")
 }
 
-// runsSummary counts the members that runs would upgrade, and says when the last run ends.
-func runsSummary(runs []Run) string {
-	upgrades := 0
-	for i := range runs {
-		for j := range runs[i].Members {
-			if runs[i].Members[j].Start != nil {
-				upgrades++
+// runsSummary counts the members that runs would upgrade and those that they would bring content to, and says when the last
+// run ends.
+func (a *Answer) runsSummary() string {
+	counts := map[bool]int{} // by whether the run brings content
+	for i := range a.Runs {
+		content := a.RunDetails[i].Kind != ""
+		counts[content] += 0
+		for j := range a.Runs[i].Members {
+			if a.Runs[i].Members[j].Start != nil {
+				counts[content]++
 			}
 		}
 	}
-	text := phrase.Count(upgrades, "upgrade")
-	if end := ends(runs); !end.IsZero() {
+	var parts []string
+	if upgrades, some := counts[false]; some {
+		parts = append(parts, phrase.Count(upgrades, "upgrade"))
+	}
+	if brought, some := counts[true]; some {
+		parts = append(parts, "content for "+phrase.Count(brought, "member"))
+	}
+	text := strings.Join(parts, ", ")
+	if end := ends(a.Runs); !end.IsZero() {
 		text += ", done by " + Moment(metav1.NewTime(end))
 	}
 	return text

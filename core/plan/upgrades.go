@@ -106,6 +106,12 @@ func (c *collector) readUpgrade(d *Document, value any) {
 		c.readVersions(d, value)
 	case *api.AutoUpgradeProfile:
 		c.ignored[api.KindAutoUpgradeProfile]++
+	case *api.StagedUpdateRun:
+		c.readContentRun(d, value)
+	case *api.StagedUpdateStrategy:
+		once(c, d, c.contents.strategies, api.Keyed(value.Namespace, value.Name), value)
+	case *api.RolloutCheck:
+		once(c, d, c.contents.checks, value.Name, value)
 	}
 }
 

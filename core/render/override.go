@@ -87,7 +87,7 @@ func All[E any](stored []E, broken map[string]error, rendered *api.Rendered, rea
 func made(spec *api.Spec, placement *api.OverridePlacement, selectors []api.OverrideSelector, rules []api.OverrideRule) (*Override, error) {
 	out := &Override{
 		Version: api.OverrideVersion{
-			Name: api.OverrideKey(spec.Object.Namespace, spec.Object.Name), UID: spec.UID, Generation: spec.Generation, AtOnce: placement != nil,
+			Name: api.Keyed(spec.Object.Namespace, spec.Object.Name), UID: spec.UID, Generation: spec.Generation, AtOnce: placement != nil,
 		},
 		Selectors: selectors, Namespace: spec.Object.Namespace, Placement: placement, rules: make([]rule, len(rules)),
 	}

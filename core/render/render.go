@@ -141,25 +141,31 @@ type rendered struct {
 
 // object follows the overrides of a manifest on a member; nil when the object is left out there.
 func (p *Plan) object(m *api.Member, i int, body map[string]any) (*rendered, *Failure) {
+	_, made, failure := p.follow(m, i, body)
+	return made, failure
+}
+
+// follow is object, with what was done on the way.
+func (p *Plan) follow(m *api.Member, i int, body map[string]any) (*following, *rendered, *Failure) {
 	manifest := p.manifests[i]
-	next := following{member: m, ref: manifest.ObjectRef, set: labels.Set(m.Labels), original: body}
+	next := &following{member: m, ref: manifest.ObjectRef, set: labels.Set(m.Labels), original: body}
 	for _, at := range p.selected[i] {
 		if failure := next.follow(p.overrides[at]); failure != nil {
-			return nil, failure
+			return next, nil, failure
 		}
 	}
 	switch {
 	case next.deleted != "":
-		return nil, nil
+		return next, nil, nil
 	case next.changed == nil:
-		return &rendered{Manifest: manifest}, nil
+		return next, &rendered{Manifest: manifest}, nil
 	}
 	made, failure := next.finish(p.keys)
 	if failure != nil {
-		return nil, failure
+		return next, nil, failure
 	}
 	manifest.Digest = made.Head.ManifestDigest()
-	return &rendered{manifest, made.Manifest}, nil
+	return next, &rendered{manifest, made.Manifest}, nil
 }
 
 // following is one object on its way through the overrides that change it.
@@ -171,6 +177,7 @@ type following struct {
 	changed  map[string]any // nil until it is
 	deleted  string         // the override that leaves it out
 	last     *Override      // that changed it
+	deeds    []Deed
 }
 
 func (f *following) fail(o *Override, path, format string, args ...any) *Failure {
@@ -185,6 +192,7 @@ func (f *following) follow(o *Override) *Failure {
 		case !r.matches(f.set):
 		case r.deletes:
 			f.deleted, f.changed = o.String(), nil
+			f.did(o, at, "leaves it out")
 			return nil
 		case f.deleted != "":
 			return f.fail(o, at, "%s leaves the object out: there is nothing to patch", f.deleted)
@@ -217,6 +225,7 @@ func (f *following) patch(o *Override, at string, patches []patch) *Failure {
 		if _, err := change(f.changed, p.tokens, "", p.op, value); err != nil {
 			return f.fail(o, at, "%s %s: %s", p.op, p.path, err)
 		}
+		f.did(o, at, p.op+" "+p.path)
 	}
 	return nil
 }

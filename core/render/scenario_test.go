@@ -120,6 +120,7 @@ func (w *world) render(t *testing.T, args []string) string {
 
 func (w *world) difference(t *testing.T, m *api.Member) string {
 	result, failure := w.plan().Render(m, w.bodies)
+	w.agrees(t, m, result, failure)
 	if failure != nil {
 		require.Equal(t, m.Name, failure.Member)
 		return "  fails: " + failure.Error() + "\n"
@@ -138,6 +139,35 @@ func (w *world) difference(t *testing.T, m *api.Member) string {
 		return "  as it was applied\n"
 	}
 	return out.String()
+}
+
+// agrees holds what Follow tells of single objects against what is rendered of all.
+func (w *world) agrees(t *testing.T, m *api.Member, result *render.Result, failure *render.Failure) {
+	t.Helper()
+	bodies := map[string][]byte{}
+	given := 0
+	for _, f := range w.plan().Follow(m, w.bodies) {
+		if f.Failure != nil {
+			require.NotNil(t, failure)
+			require.Contains(t, f.Failure.Error(), f.Failure.Override)
+			require.Equal(t, m.Name, f.Failure.Member)
+			continue
+		}
+		if f.Body != nil {
+			bodies[f.Manifest.String()] = f.Body
+		}
+		require.Equal(t, f.LeftOut, len(f.Deeds) > 0 && f.Deeds[len(f.Deeds)-1].What == "leaves it out")
+		if !f.LeftOut {
+			given++
+		}
+	}
+	if failure != nil {
+		return
+	}
+	require.Len(t, result.Manifests, given)
+	for _, r := range result.Manifests {
+		require.Equal(t, string(result.Bodies[r.Digest]), string(bodies[r.String()]), r.ObjectRef)
+	}
 }
 
 // shapes MEMBER…: which of them are given the same.

@@ -16,6 +16,10 @@
 //   - A member without a heartbeat is not ready, whatever it last reported.
 //
 // While a placement is paused no member moves: none gets another snapshot, another apply strategy, or the placement at
-// all, and none gives it up, unless the placement is deleted or its member leaves. What was given before goes on.
+// all, and none gives it up, unless the placement is deleted, its member leaves, or it was evicted. What was given before
+// goes on.
+// The same holds while placements are frozen, and for one member while that is.
+// Of strategy External nobody moves by the arithmetic: a member is given the snapshot, or gives the placement up, when a
+// staged run lets it (Grants).
 // History says which snapshots follow each other when a person goes back to one.
 package rollout

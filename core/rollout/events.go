@@ -28,7 +28,10 @@ func (r *rollout) events(p *Plan) []api.Audit {
 		e := api.Audit{
 			Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(r.in.Now).Rfc3339Copy(),
 			Object: api.AuditObject(api.AuditPlacement, p.Release.Placement), Type: kind, Reason: reason,
-			Message: before + phrase.List(members, shownMembers) + after, By: "roller",
+			Message: before + phrase.List(members, shownMembers) + after, By: "roller", Step: p.Release.Step,
+		}
+		if reason == EventReleased {
+			e.Snapshot = r.latest.Index
 		}
 		if len(members) == 1 {
 			e.Member = members[0]
@@ -37,6 +40,9 @@ func (r *rollout) events(p *Plan) []api.Audit {
 	}
 	tell("Normal", EventConfirmed, "", p.Confirmed, " gave it up")
 	tell("Warning", EventDropped, "", p.Dropped, " left the fleet before the withdrawal was confirmed; what runs there was not touched")
+	if r.latest != nil {
+		tell("Warning", EventRolledBack, fmt.Sprintf("the checks of snapshot %d failed: ", r.latest.Index), p.Back, phrase.Plural(len(p.Back), " goes", " go")+" back to what was there before")
+	}
 	tell("Normal", EventWithdrawn, "withdrawn from ", p.Withdraw, "")
 	if r.latest != nil {
 		tell("Normal", EventReleased, fmt.Sprintf("snapshot %d released to ", r.latest.Index), p.Advance, r.progress())

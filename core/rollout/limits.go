@@ -36,8 +36,11 @@ func limitsOf(ru *api.RollingUpdate, target int) limits {
 }
 
 // Pace says how many members a placement lets change at once when the schedule wants so many.
-func Pace(ru *api.RollingUpdate, members int) string {
-	l := limitsOf(ru, members)
+func Pace(s *api.Strategy, members int) string {
+	if s.Type == api.StrategyExternal {
+		return "nobody by itself, " + api.StrategyExternal + ": staged runs bring it to members"
+	}
+	l := limitsOf(s.RollingUpdate, members)
 	return fmt.Sprintf("at any time at most %s of %d unavailable, and at most %s beyond them",
 		amount(l.maxUnavailable, l.unavailableText), members, amount(l.maxSurge, l.surgeText))
 }

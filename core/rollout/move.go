@@ -22,6 +22,7 @@ type lists struct {
 // move decides who moves now, in the reference's order: failed updates without limit, withdrawals,
 // updates, additions. Who may have the placement back counts as holding it already.
 func (r *rollout) move() {
+	r.withhold()
 	lim, l := r.limits(), r.sort()
 	r.idle = len(l.remove)+len(l.add)+len(l.update) == 0 // the others move now, whatever the numbers are
 	for _, s := range slices.Concat(l.failed, l.revive) {
@@ -32,6 +33,7 @@ func (r *rollout) move() {
 	r.moveOn(l, lim, room, left)
 	r.moveIn(l, lim.target+lim.maxSurge-l.canBeReady)
 	r.explain(lim, l)
+	r.closeTrial()
 }
 
 func (r *rollout) sort() lists {
@@ -47,7 +49,11 @@ func (r *rollout) sort() lists {
 
 // stuck says why a bound member may not move whatever the numbers are, or nothing when it may.
 func (r *rollout) stuck(s *slot) string {
+	guarded := r.guarded(s)
+	s.kept = guarded != ""
 	switch {
+	case s.kept:
+		return guarded
 	case s.binding == nil:
 		return ""
 	case s.foreign:
@@ -58,6 +64,8 @@ func (r *rollout) stuck(s *slot) string {
 		return "waits: " + s.binding.Reason
 	case s.want.why != "" && (s.joining() || r.stale(s)):
 		return s.want.why
+	case r.trial.hold != "" && !r.in.Placement.External() && (s.joining() || r.stale(s)):
+		return r.trial.hold
 	}
 	return ""
 }
@@ -145,7 +153,11 @@ func (r *rollout) moveIn(l lists, room int) {
 
 // advance gives a member the newest snapshot.
 func (r *rollout) advance(s *slot) {
+	if r.tooSoon(s) {
+		return
+	}
 	e := newEntry(s.member, string(r.in.Placement.UID))
+	e.Earlier = r.remember(s)
 	e.Snapshot, e.Work, e.Overrides = r.latest.Index, s.want.work, s.want.overrides
 	e.Apply = r.in.Placement.Spec.Strategy.ApplyStrategy
 	e.Since = metav1.NewTime(r.in.Now).Rfc3339Copy()

@@ -21,6 +21,7 @@ func (r *rollout) plan() Plan {
 		Step:      r.step,
 		Entries:   make([]api.ReleaseEntry, 0, len(r.slots)),
 	}
+	next.Taken, next.Gone = r.taken()
 	for _, s := range r.slots {
 		if s.entry != nil {
 			if s.entry.Generation == 0 {
@@ -30,7 +31,11 @@ func (r *rollout) plan() Plan {
 			next.Entries = append(next.Entries, *s.entry)
 		}
 		if s.held != "" {
-			next.Held = append(next.Held, api.Held{Member: s.member, Reason: s.held, Overridden: s.want.failed && s.held == s.want.why})
+			h := api.Held{Member: s.member, Reason: s.held, Overridden: s.want.failed && s.held == s.want.why, Guarded: s.kept}
+			if s.withheld != "" {
+				h.Loss = s.loss
+			}
+			next.Held = append(next.Held, h)
 		}
 		r.recheckAt(s)
 	}
@@ -41,7 +46,7 @@ func (r *rollout) plan() Plan {
 		p.Release = *r.in.Release
 	}
 	p.Hold = p.Release.Held
-	for _, names := range [][]string{p.Advance, p.Withdraw, p.Confirmed, p.Dropped} {
+	for _, names := range [][]string{p.Advance, p.Withdraw, p.Confirmed, p.Dropped, p.Back} {
 		slices.SortFunc(names, cmp.Compare[string])
 	}
 	p.Events = r.events(&p)
@@ -77,5 +82,7 @@ func changed(before, after *api.Release) bool {
 func sameEntry(a, b api.ReleaseEntry) bool {
 	return a.Since.Time.Equal(b.Since.Time) && (a.Apply == b.Apply || reflect.DeepEqual(a.Apply, b.Apply)) && slices.Equal(a.Overrides, b.Overrides) &&
 		a.Member == b.Member && a.UID == b.UID && a.Snapshot == b.Snapshot && a.Work == b.Work && a.Generation == b.Generation &&
-		a.Withdrawn == b.Withdrawn && a.Abandon == b.Abandon
+		a.Withdrawn == b.Withdrawn && a.Abandon == b.Abandon && a.RolledBack == b.RolledBack && sameEarlier(a.Earlier, b.Earlier)
 }
+
+func sameEarlier(a, b *api.Earlier) bool { return a == b || reflect.DeepEqual(a, b) }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/guard"
 )
 
 // Input is everything a decision depends on. Nothing in it is changed.
@@ -17,6 +18,10 @@ type Input struct {
 	Release  *api.Release
 	// Latest is the newest snapshot; one with an Error moves nothing.
 	Latest *api.Snapshot
+	// Grants is what a staged run lets go out of Latest, where the strategy is External; nil while none is under way.
+	Grants *Grants
+	// Checks are what Latest goes out under.
+	Checks Checks
 	// Overrides are those that change objects of Latest, as render.Touching has them; Rendered is what they come to, nil
 	// while that is not known. Without any each member gets the work of the snapshot.
 	Overrides []api.OverrideVersion
@@ -26,7 +31,11 @@ type Input struct {
 	// Members are all members a binding or an entry names; one that is missing here is taken for a
 	// member that nobody has heard of yet.
 	Members map[string]MemberView
-	Now     time.Time
+	// Frozen says who froze placements, or the fleet, empty where nobody did: no member moves, as while the placement is paused.
+	Frozen string
+	// Guard bounds what may be taken away at once; nil bounds nothing.
+	Guard *guard.Ground `json:"-"`
+	Now   time.Time
 }
 
 // MemberView is what a rollout needs to know of a member.
@@ -36,6 +45,8 @@ type MemberView struct {
 	// when empty, or api.WhenLeavingDelete.
 	Leaving     bool
 	WhenLeaving string
+	// Frozen says who froze the member alone, empty where nobody did: it keeps what it has.
+	Frozen string
 	// Gone says that the member is no part of the fleet any more: nothing can be confirmed by it.
 	Gone bool
 }
@@ -69,8 +80,12 @@ type Plan struct {
 	Withdraw  []string
 	Confirmed []string
 	Dropped   []string
+	// Back are the members that go back from a snapshot whose checks failed, to what they had before or to nothing.
+	Back []string
 	// Hold says why the other bindings wait; it is Release.Held.
 	Hold []api.Held
+	// Takes says that something is taken away that counts as such.
+	Takes bool
 	// Recheck is when time alone may change the answer; zero when only news can.
 	Recheck time.Time
 	// Events are for the audit stream.
@@ -94,6 +109,7 @@ func decide(in Input, known Source) *rollout {
 	r.settle()
 	r.withdrawForced()
 	r.followApplyStrategy()
+	r.try()
 	switch {
 	case r.ending():
 	case r.blocked() != "":
@@ -101,7 +117,13 @@ func decide(in Input, known Source) *rollout {
 	case r.paused != "":
 		r.aim()
 		r.renumber()
+		r.withhold()
 		r.holdMovers(r.paused)
+	case r.in.Placement.External():
+		r.followGrants()
+	case r.trial.refused:
+		r.aim()
+		r.turnBack()
 	default:
 		r.aim()
 		r.renumber()

@@ -69,9 +69,9 @@ func TestTarget(t *testing.T) {
 }
 
 func TestPace(t *testing.T) {
-	require.Equal(t, "at any time at most 2 (25%) of 7 unavailable, and at most 2 (25%) beyond them", Pace(nil, 7))
+	require.Equal(t, "at any time at most 2 (25%) of 7 unavailable, and at most 2 (25%) beyond them", Pace(&api.Strategy{}, 7))
 	require.Equal(t, "at any time at most 1 of 7 unavailable, and at most 0 (0%) beyond them",
-		Pace(&api.RollingUpdate{MaxUnavailable: value("1"), MaxSurge: value("0%")}, 7))
+		Pace(&api.Strategy{RollingUpdate: &api.RollingUpdate{MaxUnavailable: value("1"), MaxSurge: value("0%")}}, 7))
 }
 
 func TestAvailable(t *testing.T) {
@@ -147,6 +147,7 @@ func TestEvents(t *testing.T) {
 	require.Equal(t, []api.Audit{{
 		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(start), Object: "placement/web", Type: "Normal",
 		Reason: EventReleased, Message: "snapshot 1 released to a, b, c and 1 other (4 of 4)", By: "roller",
+		Snapshot: 1, Step: 1,
 	}}, p.Events)
 	w.settle(t, nil)
 

@@ -3,6 +3,7 @@ package rollout
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,7 +37,8 @@ func TestScenarios(t *testing.T) {
 func (w *world) commands() map[string]scenario.Command {
 	return map[string]scenario.Command{
 		"placement": w.placement, "bind": w.bind, "snapshot": w.snapshot, "report": w.report, "member": w.member,
-		"tick": w.tick, "delete": w.delete, "next": w.next, "settle": w.settle, "show": w.show, "apply-strategy": w.applyStrategy, "pause": w.pause, "resume": w.resume,
+		"tick": w.tick, "delete": w.delete, "next": w.next, "settle": w.settle, "show": w.show, "apply-strategy": w.applyStrategy, "pause": w.pause, "resume": w.resume, "evict": w.evict, "drain": w.drain,
+		"check": w.check, "verdict": w.verdict, "undo": w.undo,
 	}
 }
 
@@ -81,6 +83,23 @@ func (w *world) bind(_ *testing.T, args []string) string {
 		s.Bindings = append(s.Bindings, b)
 	}
 	w.in.Schedule = s
+	return ""
+}
+
+// evict MEMBER… takes members out of the schedule, as an eviction does.
+func (w *world) evict(_ *testing.T, args []string) string {
+	w.in.Schedule.Evicted = append(w.in.Schedule.Evicted, args...)
+	return w.unbind(args)
+}
+
+// drain MEMBER… takes members out of the schedule, as a drain does.
+func (w *world) drain(_ *testing.T, args []string) string {
+	w.in.Schedule.Drained = append(w.in.Schedule.Drained, args...)
+	return w.unbind(args)
+}
+
+func (w *world) unbind(members []string) string {
+	w.in.Schedule.Bindings = slices.DeleteFunc(w.in.Schedule.Bindings, func(b api.Binding) bool { return slices.Contains(members, b.Member) })
 	return ""
 }
 
@@ -261,6 +280,9 @@ func (w *world) show(_ *testing.T, _ []string) string {
 			state = "withdrawn, objects stay"
 		case e.Withdrawn:
 			state = "withdrawn"
+		}
+		if e.RolledBack != 0 {
+			state = strings.TrimPrefix(fmt.Sprintf("%s, rolled back from %d", state, e.RolledBack), ", ")
 		}
 		_, _ = fmt.Fprintf(table, "%s\t%s\tsnapshot %d\tgeneration %d\t%s\n", e.Member, e.UID, e.Snapshot, e.Generation, state)
 	}

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"reflect"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,7 +42,8 @@ func (r *rollout) ending() bool {
 }
 
 // withdrawForced withdraws, outside of every budget, what must go: all of a placement that is
-// deleted, all on members that leave, and what a former placement of the same name left behind.
+// deleted, all on members that leave, what a former placement of the same name left behind, and what was evicted: that
+// had its own budget.
 func (r *rollout) withdrawForced() {
 	for _, s := range r.slots {
 		if s.entry == nil || s.entry.Withdrawn {
@@ -54,8 +56,20 @@ func (r *rollout) withdrawForced() {
 			r.withdraw(s, false)
 		case s.view.Leaving:
 			r.withdraw(s, s.view.WhenLeaving != api.WhenLeavingDelete)
+		case s.binding == nil && r.evicted(s.member):
+			r.withdraw(s, false)
 		}
 	}
+}
+
+// evicted says that the placement was evicted from a member, or drained from it.
+func (r *rollout) evicted(member string) bool {
+	if r.schedule == nil {
+		return false
+	}
+	_, evicted := slices.BinarySearch(r.schedule.Evicted, member)
+	_, drained := slices.BinarySearch(r.schedule.Drained, member)
+	return evicted || drained
 }
 
 func (r *rollout) abandons() bool {
@@ -64,6 +78,7 @@ func (r *rollout) abandons() bool {
 }
 
 func (r *rollout) withdraw(s *slot, abandon bool) {
+	s.entry.Earlier = nil
 	s.entry.Withdrawn, s.entry.Abandon = true, abandon
 	s.entry.Since = metav1.NewTime(r.in.Now).Rfc3339Copy()
 	s.entry.Generation, s.failed = 0, false
@@ -78,7 +93,7 @@ func (r *rollout) followApplyStrategy() {
 	}
 	want := r.in.Placement.Spec.Strategy.ApplyStrategy
 	for _, s := range r.slots {
-		if s.live() && !reflect.DeepEqual(s.entry.Apply, want) {
+		if s.live() && s.view.Frozen == "" && !reflect.DeepEqual(s.entry.Apply, want) {
 			s.entry.Apply = want
 			s.entry.Generation, s.verdict = 0, verdict{}
 		}
@@ -103,16 +118,20 @@ func (r *rollout) holdMovers(reason string) {
 	for _, s := range r.slots {
 		switch {
 		case r.schedule == nil && s.binding == nil:
-		case s.unscheduled(), s.joining(), s.bound() && r.stale(s):
+		case s.unscheduled(), s.joining(), s.bound() && r.stale(s), r.goesBack(s):
 			s.held = reason
 		}
 	}
 }
 
 // stale says that a member holds another snapshot than the newest, or was given it with other overrides of those whose
-// changes go out at once.
+// changes go out at once; of strategy External a staged run brings all of them.
 func (r *rollout) stale(s *slot) bool {
-	return r.latest != nil && (s.entry.Snapshot != r.latest.Index || s.want.known && !sameAtOnce(s.entry.Overrides, s.want.overrides))
+	same := sameAtOnce
+	if r.in.Placement.External() {
+		same = slices.Equal[[]api.OverrideVersion]
+	}
+	return r.latest != nil && (s.entry.Snapshot != r.latest.Index || s.want.known && !same(s.entry.Overrides, s.want.overrides))
 }
 
 // renumber lets members whose work is that of the newest snapshot already, because content went back to
@@ -120,6 +139,7 @@ func (r *rollout) stale(s *slot) bool {
 func (r *rollout) renumber() {
 	for _, s := range r.slots {
 		if s.bound() && s.want.known && s.want.why == "" && s.entry.Work == s.want.work && r.stale(s) {
+			s.entry.Earlier = r.remember(s)
 			s.entry.Snapshot, s.entry.Overrides = r.latest.Index, s.want.overrides
 		}
 	}

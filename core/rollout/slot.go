@@ -24,7 +24,11 @@ type slot struct {
 	foreign bool              // the entry is of a former placement of this name
 	verdict
 	held string
-	want wanted
+	kept bool // a guard is why it is held
+	// loss is what it would lose, zero for nothing that guards look at; withheld is why it does not.
+	loss     api.Loss
+	withheld string
+	want     wanted
 }
 
 // verdict is what the answer of a member comes to.
@@ -62,7 +66,9 @@ type rollout struct {
 	rendered *api.Rendered // of latest and its overrides, nil where there are none or it is not known
 	step     int64         // of the release as it stands
 	idle     bool          // nobody has to move: whether members are ready changes nothing
-	paused   string        // who paused the rollout, empty when nobody did
+	paused   string        // who paused the rollout, or froze placements, empty when nobody did
+	trial    trial
+	losses   losses
 	out      Plan
 }
 
@@ -70,6 +76,9 @@ func newRollout(in Input, known Source) *rollout {
 	r := &rollout{in: in}
 	if pause := api.PauseOf(in.Placement.Annotations); pause != nil {
 		r.paused = "waits: " + pause.String()
+	}
+	if in.Frozen != "" {
+		r.paused = "waits: " + in.Frozen
 	}
 	uid := string(in.Placement.UID)
 	if in.Schedule != nil && in.Schedule.UID == uid {

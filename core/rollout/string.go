@@ -16,6 +16,7 @@ func (p Plan) String() string {
 		}
 	}
 	line("advance", p.Advance)
+	line("back", p.Back)
 	line("withdraw", p.Withdraw)
 	line("confirmed", p.Confirmed)
 	line("dropped", p.Dropped)

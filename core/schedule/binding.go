@@ -17,7 +17,7 @@ const (
 	standsObsolete                  // of an older policy: preferred on equal rank
 	standsWithdrawn                 // already on its way out: counts for nothing
 	standsFailing                   // out of contact for longer than the placement puts up with
-	standsGone                      // its member left, or was evicted from it
+	standsGone                      // its member left, was evicted from it, or drained
 	standsDropped                   // scaled in
 )
 
@@ -74,6 +74,8 @@ func (d *decision) stand(e Existing, row int) binding {
 		b.standing, b.reason = standsGone, "has left the fleet"
 	case d.evicted != nil && d.evicted[row]:
 		b.standing, b.reason = standsGone, "was evicted"
+	case slices.Contains(d.in.Drained, e.Member):
+		b.standing, b.reason = standsGone, "was drained"
 	case e.Policy != "" && e.Policy != d.in.PolicyDigest:
 		b.standing = standsObsolete
 	case d.failsOver() && d.silence(row) > d.failoverAge():

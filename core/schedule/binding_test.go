@@ -141,9 +141,36 @@ func TestEviction(t *testing.T) {
 		input.AllowEvicted = true
 		require.Equal(t, []string{"a"}, names(schedule.Schedule(input).Bindings), "something else fits")
 		input.Fleet.Remove("a")
-		require.Equal(t, []string{"b"}, names(schedule.Schedule(input).Bindings))
+		require.Empty(t, schedule.Schedule(input).Bindings, "it is to give the placement up first")
+		input.Existing = []schedule.Existing{{Member: "b", State: api.BindingUnscheduled}}
+		require.Empty(t, schedule.Schedule(input).Bindings)
+		input.Existing = nil
+		plan = schedule.Schedule(input)
+		require.Equal(t, []string{"b"}, names(plan.Bindings))
+		require.Empty(t, plan.Schedule(input).Evicted, "it is picked as any other")
 		input.AllowEvicted = false
 		require.Empty(t, schedule.Schedule(input).Bindings)
+	}
+}
+
+// A drained member loses its binding, and no toleration lets anything onto a member while it is drained.
+func TestDrain(t *testing.T) {
+	drained := member("b")
+	drained.Taints = []api.Taint{{Key: api.TaintCordoned, Value: api.TaintDrain, Effect: api.EffectNoSchedule}}
+	for _, kind := range []api.PlacementType{api.PickAll, api.PickN} {
+		policy := &api.Policy{PlacementType: kind, Tolerations: []api.Toleration{{Operator: api.TolerationExists}}}
+		if kind == api.PickN {
+			policy.NumberOfClusters = new(int32(2))
+		}
+		input := input(policy, member("a"), drained)
+		input.Existing = []schedule.Existing{bound("b")}
+		require.Equal(t, []string{"a", "b"}, names(schedule.Schedule(input).Bindings), "a taint evicts nobody")
+		input.Drained = []string{"b"}
+		plan := schedule.Schedule(input)
+		require.Equal(t, []string{"a"}, names(plan.Bindings))
+		require.Equal(t, []schedule.Removal{{Member: "b", Reason: "was drained"}}, plan.Removed)
+		require.Equal(t, map[string]string{"b": "taint: ClusterUnschedulable, taint flotilla.io/cordoned=drain:NoSchedule cannot be tolerated"}, reasons(&plan))
+		require.Equal(t, []string{"b"}, plan.Schedule(input).Drained)
 	}
 }
 

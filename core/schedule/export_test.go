@@ -1,7 +1,7 @@
 package schedule
 
-// Values counts the values that the fleet keeps of a property, in use or not.
-func (f *Fleet) Values(property string) int { return len(f.properties[property].values) }
+// Kept counts the values that the fleet keeps of a property, in use or not.
+func (f *Fleet) Kept(property string) int { return len(f.properties[property].values) }
 
 // Pairs numbers pairs as groups are numbered, with tables of these sizes.
 func Pairs(first, second int, pairs [][2]uint32) []int32 {

@@ -92,7 +92,7 @@ func TestValuesOutOfUseAreForgotten(t *testing.T) {
 	for i := range 20000 {
 		f.Heartbeat("a", sim.Now, map[string]string{"example.com/n": fmt.Sprint(i)})
 	}
-	require.Less(t, f.Values("example.com/n"), 200)
+	require.Less(t, f.Kept("example.com/n"), 200)
 	b, _ := f.Member("b")
 	require.Equal(t, "7", b.Properties["example.com/n"])
 }

@@ -116,3 +116,18 @@ func nanos(t time.Time) int64 {
 	}
 	return t.UnixNano()
 }
+
+// Values are the values that members have of a label, by name of the member.
+func (f *Fleet) Values(label string) map[string]string {
+	c := f.labels[label]
+	if c == nil {
+		return nil
+	}
+	values := make(map[string]string, len(f.names))
+	for row, id := range c.ids {
+		if id != 0 {
+			values[f.names[row]] = c.values[id]
+		}
+	}
+	return values
+}

@@ -25,8 +25,10 @@ type Input struct {
 	Existing []Existing
 	// Evicted members are not picked again under this policy (D8); their bindings are removed.
 	Evicted []string
-	// AllowEvicted lets evicted members be picked when nothing else fits.
+	// AllowEvicted lets evicted members be picked when nothing else fits, once they gave the placement up.
 	AllowEvicted bool
+	// Drained members lose their bindings; that they are tainted so keeps them from being picked again.
+	Drained []string
 	// FailoverAfter is how long a member may be out of contact, beyond Thresholds.Heartbeat, before
 	// a PickN replaces it; 0 means never. The other types replace nobody.
 	FailoverAfter time.Duration

@@ -23,11 +23,11 @@ func (d *decision) pickAll() {
 	d.picked += len(candidates)
 }
 
-// pardon makes candidates of the members that were refused only because they were evicted.
+// pardon makes candidates of the members that were refused only because they were evicted, and that gave the placement up.
 func (d *decision) pardon() []int32 {
 	var rows []int32
 	for row, o := range d.columns.Outcomes {
-		if o.Is(verdict.OutcomePlaced) && !o.Has(verdict.OutcomePicked) {
+		if o.Is(verdict.OutcomePlaced) && !o.Has(verdict.OutcomePicked) && d.bindingOf(row) == nil {
 			d.columns.Outcomes[row] &^= verdict.OutcomePlaced
 			rows = append(rows, int32(row))
 		}

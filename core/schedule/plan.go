@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"flotilla/core/api"
@@ -195,7 +196,7 @@ func (d *decision) unhealthyAt() time.Time {
 }
 
 // Schedule makes the record of the plan, with the reason of every binding filled in. Evicted members
-// are remembered for as long as the policy stays the same.
+// are remembered for as long as the policy stays the same and they are not picked again.
 func (p *Plan) Schedule(in Input) api.Schedule {
 	digest := in.PolicyDigest
 	if digest == "" {
@@ -213,6 +214,14 @@ func (p *Plan) Schedule(in Input) api.Schedule {
 	return api.Schedule{
 		Header: api.NewHeader(api.KindSchedule), Placement: in.Placement, UID: in.UID, Generation: in.Generation,
 		Type: in.Policy.Type(), Policy: digest, Want: p.Verdicts.Want, Fulfilled: p.Fulfilled,
-		Message: p.Message, Bindings: bindings, Unpicked: p.Unpicked, Evicted: in.Evicted,
+		Message: p.Message, Bindings: bindings, Unpicked: p.Unpicked, Evicted: p.without(in.Evicted), Drained: in.Drained,
 	}
+}
+
+// without are those of some members that the plan does not pick.
+func (p *Plan) without(members []string) []string {
+	return slices.DeleteFunc(slices.Clone(members), func(name string) bool {
+		_, picked := slices.BinarySearchFunc(p.Bindings, name, func(b api.Binding, name string) int { return strings.Compare(b.Member, name) })
+		return picked
+	})
 }

@@ -49,6 +49,9 @@ func Untolerated(policy *api.Policy, taints []api.Taint) string {
 }
 
 func tolerated(taint api.Taint, tolerations []api.Toleration) bool {
+	if taint.Draining() {
+		return false
+	}
 	for _, t := range tolerations {
 		if tolerates(t, taint) {
 			return true

@@ -25,6 +25,8 @@ const (
 	useSeed   = "flotilla hub seed\x00"
 	useBackup = "flotilla backup\x00"
 	useChange = "flotilla changes of an index\x00"
+
+	useForward = "flotilla forwarded request\x00"
 )
 
 // Keyring holds the secrets that content is sealed with. It is not changed once made.
@@ -84,6 +86,11 @@ func (k *Keyring) Session(member, to string, base api.Order) []byte {
 // it for that member and in that position.
 func Change(member string, session []byte, position api.IndexPosition) api.Piece {
 	return api.Piece{At: member + " " + position.String(), Key: session}
+}
+
+// Forward is what one message between hubs is sealed for; two have never the same name.
+func (k *Keyring) Forward(name string) api.Piece {
+	return api.Piece{At: name, Key: derive(k.Digests, useForward, []byte(name))}
 }
 
 // Piece is where the body of a digest lies, and its key, as it is sealed now.

@@ -134,13 +134,16 @@ func (d *differ) gates(was, is []api.GateStatus, timing string) {
 		if is[k].Status.State == api.StatePending {
 			message = gateWaits(&is[k])
 		}
-		d.leaf(ScopeGate, at.path(is[k].Type), &was[k].Status, &is[k].Status, "", message)
+		d.leaf(ScopeGate, at.Path(is[k].Type), &was[k].Status, &is[k].Status, "", message)
 	}
 }
 
 func gateWaits(g *api.GateStatus) string {
 	if g.Type == api.GateScheduledStart {
 		return "opens at " + g.AbsoluteStartTime.UTC().Format(time.RFC3339)
+	}
+	if g.Type == api.GateCheck {
+		return "waits for " + g.DisplayName
 	}
 	return fmt.Sprintf("waits for approval, gate %s", g.GateID)
 }

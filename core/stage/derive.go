@@ -320,6 +320,16 @@ func (r *Run) halt(state api.UpdateState) {
 	r.Enter(&r.Status.Status, state)
 }
 
+// over reports whether the run cannot go on, and keeps why.
+func (r *Run) over() bool {
+	refusal := r.work.Over()
+	if refusal == nil {
+		return false
+	}
+	r.Status.Status.Error = &api.UpdateError{Code: refusal.Code, Message: refusal.Message}
+	return true
+}
+
 // stopPending stops the members that wait. In a run that ends they wait for nothing any more.
 func stopPending(s *api.StageStatus) {
 	EachMember(s, func(m *api.MemberUpdateStatus) {
@@ -341,7 +351,7 @@ func (r *Run) drain() {
 		}
 		r.markDone(s)
 	}
-	if r.exceeded() {
+	if r.exceeded() || r.over() {
 		r.Enter(&r.Status.Status, api.StateFailed)
 		return
 	}

@@ -150,7 +150,7 @@ const overstayed = "pending for more than "
 // that is an event of its own, once.
 func (r *Run) overstay(stage, group string, m *api.MemberUpdateStatus, v Verdict) Verdict {
 	limit := api.Span(r.Status.Policy.PendingTimeout)
-	if limit == 0 || m.Status.State != api.StatePending || r.Now.Before(m.PendingSince.Add(limit)) {
+	if frozen := v.Reason == api.ReasonFrozen || m.Reason == api.ReasonFrozen; frozen || limit == 0 || m.Status.State != api.StatePending || r.Now.Before(m.PendingSince.Add(limit)) {
 		return v
 	}
 	text := fmt.Sprintf("%s%s: %s", overstayed, limit, v.Message)
@@ -170,13 +170,14 @@ func (r *Run) overstay(stage, group string, m *api.MemberUpdateStatus, v Verdict
 
 // settleMember writes a verdict into a member's status.
 func (r *Run) settleMember(m *api.MemberUpdateStatus, v Verdict) {
+	thaws := m.Reason == api.ReasonFrozen && v.Reason != api.ReasonFrozen
 	m.Reason, m.Message, m.WindowClass = v.Reason, Cut(v.Message, MessageRoom), int(v.Class)
 	m.NextEligibleTime, m.SkippedBy = metav1.Time{}, ""
 	switch v.State {
 	case api.StateRunning:
 		r.start(m, &v)
 	case api.StatePending:
-		if m.Status.State != api.StatePending {
+		if m.Status.State != api.StatePending || thaws {
 			m.PendingSince = r.Stamp()
 		}
 		if !v.Next.IsZero() {

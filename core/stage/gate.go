@@ -15,8 +15,11 @@ import (
 // GateScope says where gates stand.
 type GateScope struct{ stage, group, timing string }
 
-// path names a gate of a type: "prod/before/Approval", "prod/eu/after/Approval".
-func (s GateScope) path(gateType string) string {
+// ScopeOf is where the gates of a stage, or of a group of it, stand: before it or after it.
+func ScopeOf(stage, group, timing string) GateScope { return GateScope{stage, group, timing} }
+
+// Path names a gate of a type: "prod/before/Approval", "prod/eu/after/Approval".
+func (s GateScope) Path(gateType string) string {
 	at := s.stage
 	if s.group != "" {
 		at += "/" + s.group
@@ -25,6 +28,11 @@ func (s GateScope) path(gateType string) string {
 		return at + "/before/" + gateType
 	}
 	return at + "/after/" + gateType
+}
+
+// GatePath names a gate as people type it: "prod/before/Approval", "prod/eu/after/Approval".
+func GatePath(g *api.Gate) string {
+	return GateScope{g.Spec.Target.Stage, g.Spec.Target.Group, g.Spec.Target.Timing}.Path(g.Spec.GateType)
 }
 
 // gateID derives the GUID of a gate from its run and its path, so that a restarted hub finds the same.
@@ -44,7 +52,7 @@ func (r *Run) reach(gates []api.GateStatus, at GateScope) {
 		if g.Status.State != api.StateNotStarted {
 			continue
 		}
-		g.GateID = gateID(r.Status.UID, at.path(g.Type))
+		g.GateID = gateID(r.Status.UID, at.Path(g.Type))
 		r.Enter(&g.Status, api.StatePending)
 		if g.Type == api.GateScheduledStart {
 			g.AbsoluteStartTime = metav1.NewTime(occurrence(g.Schedule, r.Now))

@@ -45,3 +45,14 @@ func (r *Run) Say(p Place, text string) {
 	s := &r.Status.Stages[p.Stage]
 	r.note(s.Name, s.Groups[p.Group].Name, m, api.ReasonMemberUnreachable, text)
 }
+
+// Tell writes what is to be known of a running member under a reason. That it is another reason than before is an event of
+// its own.
+func (r *Run) Tell(p Place, reason, text string) {
+	m := r.Change(p)
+	news := m.Reason != reason
+	m.Reason, m.Message = reason, Cut(text, MessageRoom)
+	if s := &r.Status.Stages[p.Stage]; news {
+		r.note(s.Name, s.Groups[p.Group].Name, m, reason, m.Message)
+	}
+}

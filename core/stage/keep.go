@@ -59,11 +59,7 @@ func skipsOf(old *api.UpdateRunStatus, there func(*api.MemberUpdateStatus) bool)
 // keeps what users skipped.
 func (r *Run) Replace(fresh []api.StageStatus, members int) {
 	keepSkips(fresh, r.Status.Stages)
-	r.Status.Stages, r.Status.Members = fresh, members
-	for i := range r.owned {
-		r.owned[i] = true
-	}
-	r.rebase()
+	r.Restart(fresh, members)
 }
 
 // keepSkips carries over what users skipped before the first start.

@@ -14,10 +14,14 @@ func Next(status *api.UpdateRunStatus) string {
 		return "flotilla describe run/" + status.Run
 	case state == api.StateNotStarted && status.BlockedBy != "":
 		return "flotilla run status " + status.BlockedBy
+	case state == api.StateFailed && status.Content != nil && status.Content.RollBack != nil:
+		return "flotilla describe run/" + status.Run
 	case state == api.StateNotStarted, state == api.StateStopped, state == api.StateFailed:
 		return "flotilla run start " + status.Run
 	case state.Done() && status.FailureCount > 0:
 		return "flotilla run rerun " + status.Run
+	case state.Done() && status.Content != nil:
+		return "flotilla get placements"
 	case state.Done():
 		return "flotilla get members"
 	case state.Active():
@@ -34,7 +38,7 @@ func waitingApproval(status *api.UpdateRunStatus) string {
 	for i := range status.Stages {
 		EachGate(&status.Stages[i], func(g *api.GateStatus, at GateScope) {
 			if found == "" && g.Type == api.GateApproval && g.Status.State == api.StatePending {
-				found = at.path(g.Type)
+				found = at.Path(g.Type)
 			}
 		})
 	}

@@ -42,16 +42,16 @@ func amount(text strict.CountOrPercent) (number int, percent bool) {
 
 // resolveNumbers fills the limits of a stage and its groups over the frozen membership, and returns
 // what was clamped.
-func resolveNumbers(s *api.UpdateStage, status *api.StageStatus) []string {
+func resolveNumbers(s *api.UpdateStage, status *api.StageStatus, atOnce int) []string {
 	total := 0
 	for i := range status.Groups {
 		total += len(status.Groups[i].Members)
 	}
 	var clamped []string
-	wanted := concurrency(s.MaxConcurrency, total, api.MaxStageAtOnce)
-	status.MaxConcurrency = min(wanted, api.MaxStageAtOnce)
-	if wanted > api.MaxStageAtOnce {
-		clamped = append(clamped, fmt.Sprintf("stage %s: maxConcurrency %s is clamped to %d, the ceiling of a stage", s.Name, s.MaxConcurrency, api.MaxStageAtOnce))
+	wanted := concurrency(s.MaxConcurrency, total, atOnce)
+	status.MaxConcurrency = min(wanted, atOnce)
+	if wanted > atOnce {
+		clamped = append(clamped, fmt.Sprintf("stage %s: maxConcurrency %s is clamped to %d, the ceiling of a stage", s.Name, s.MaxConcurrency, atOnce))
 	}
 	groups := GroupsOf(s)
 	for i := range groups {

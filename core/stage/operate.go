@@ -119,7 +119,7 @@ func (r *Run) approve(gate, by string) *api.Refusal {
 	for i := range r.Status.Stages {
 		var found *api.GateStatus
 		EachGate(&r.Status.Stages[i], func(g *api.GateStatus, at GateScope) {
-			if gate == at.path(g.Type) || gate != "" && gate == g.GateID {
+			if gate == at.Path(g.Type) || gate != "" && gate == g.GateID {
 				found = g
 			}
 		})
@@ -132,7 +132,7 @@ func (r *Run) approve(gate, by string) *api.Refusal {
 			}
 		}
 		EachGate(r.Own(i), func(g *api.GateStatus, at GateScope) {
-			if gate == at.path(g.Type) || gate == g.GateID {
+			if gate == at.Path(g.Type) || gate == g.GateID {
 				g.ApprovedBy = by
 				r.Enter(&g.Status, api.StateCompleted)
 			}

@@ -58,7 +58,7 @@ func (r *Run) again(names []string) *api.Refusal {
 }
 
 // resume starts a run that stopped or failed: members of the unfinished stage that were stopped, that
-// the system skipped and, in a Failed run, that failed are NotStarted again.
+// the system skipped and, in a Failed run, that failed are NotStarted again, as are all whose work was undone.
 func (r *Run) resume(includeSkipped bool) {
 	retryFailed := r.Status.Status.State == api.StateFailed
 	if i := r.current(); i >= 0 {
@@ -79,6 +79,9 @@ func (r *Run) resume(includeSkipped bool) {
 			}
 		}
 	}
+	r.reviveWhere(func(s *api.StageStatus, m *api.MemberUpdateStatus) bool {
+		return m.Status.State == api.StateCompleted && r.work.Undone(s, m)
+	})
 	if includeSkipped {
 		r.reviveSkipped()
 	}

@@ -15,6 +15,10 @@ import (
 type Work interface {
 	// Begin binds what holds for the whole run, at its first start.
 	Begin() *api.Refusal
+	// Over says why the run cannot go on, whatever its members do; nil while it can.
+	Over() *api.Refusal
+	// Undone says that what was done to a member, which is Completed, is not so any more.
+	Undone(*api.StageStatus, *api.MemberUpdateStatus) bool
 	// Record takes in what is known of a member that runs, or whose lock is still held: it ends the
 	// operation, says how it goes, or gives it up.
 	Record(Place)
@@ -28,6 +32,8 @@ type Work interface {
 	Check(*api.MemberUpdateStatus, window.Opening) Verdict
 	// LockEnd is when the lock of an operation that was given up ends unless its agent is heard of.
 	LockEnd(*api.MemberUpdateStatus) time.Time
+	// Ended is what a run failed of that has all stages behind it; nil when it did what it was made for.
+	Ended() *api.UpdateError
 }
 
 // Lock is one lock of a member to take, or to give back, under an operation id.

@@ -65,7 +65,7 @@ func (r *Run) findTarget(target api.SkipTarget) (func(), *api.Refusal) {
 			}
 			for k := range g.Members {
 				if m := &g.Members[k]; target.Type == api.TargetMember && m.Name == target.Name {
-					return func() { r.skipMember(&r.Own(i).Groups[j].Members[k], api.ReasonSkippedByUser) }, memberTerminal(target, m.Status.State)
+					return func() { r.skipMember(&r.Own(i).Groups[j].Members[k], api.ReasonSkippedByUser) }, r.memberTerminal(target, m.Status.State)
 				}
 			}
 		}
@@ -108,11 +108,15 @@ func alreadyTerminal(target api.SkipTarget, state api.UpdateState) *api.Refusal 
 	return &api.Refusal{Code: api.CodeTargetAlreadyTerminal, Message: fmt.Sprintf("%s %s is %s", target.Type, target.Name, state)}
 }
 
-func memberTerminal(target api.SkipTarget, state api.UpdateState) *api.Refusal {
+func (r *Run) memberTerminal(target api.SkipTarget, state api.UpdateState) *api.Refusal {
+	doing := "is being upgraded"
+	if r.Status.Content != nil {
+		doing = "has begun"
+	}
 	if state == api.StateRunning {
 		return &api.Refusal{
 			Code:    api.CodeTargetInProgress,
-			Message: fmt.Sprintf("member %s is being upgraded; wait for it to end, or skip its group or stage, which lets it finish", target.Name),
+			Message: fmt.Sprintf("member %s %s; wait for it to end, or skip its group or stage, which lets it finish", target.Name, doing),
 		}
 	}
 	return alreadyTerminal(target, state)

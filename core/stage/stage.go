@@ -25,6 +25,9 @@ func (r *Run) advance() bool {
 	case r.exceeded():
 		r.giveUp()
 		return false
+	case r.over():
+		r.halt(api.StateFailed)
+		return false
 	}
 	i := r.current()
 	if i < 0 && r.narrowed() {
@@ -57,6 +60,11 @@ func (r *Run) advance() bool {
 
 // end finishes a run whose stages are all behind it.
 func (r *Run) end() {
+	if failure := r.work.Ended(); failure != nil {
+		r.Status.Status.Error = failure
+		r.Enter(&r.Status.Status, api.StateFailed)
+		return
+	}
 	state := api.StateSkipped
 	for i := range r.Status.Stages {
 		if r.Status.Stages[i].Status.State != api.StateSkipped {

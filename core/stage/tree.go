@@ -33,8 +33,9 @@ func GroupsOf(s *api.UpdateStage) []api.UpdateGroup {
 }
 
 // Tree builds the status of every stage of a strategy, of the members that each group was given, sorted
-// by name. It returns it with the number of members and what the limits had to clamp.
-func Tree(s *api.RunStrategy, of func(stage, group int) []api.MemberUpdateStatus, now time.Time) (stages []api.StageStatus, members int, clamped []string) {
+// by name; at most atOnce members of a stage run at once, whatever it says. It returns it with the number of members and what
+// the limits had to clamp.
+func Tree(s *api.RunStrategy, of func(stage, group int) []api.MemberUpdateStatus, atOnce int, now time.Time) (stages []api.StageStatus, members int, clamped []string) {
 	stages = make([]api.StageStatus, len(s.Stages))
 	for i := range s.Stages {
 		stage, status := &s.Stages[i], &stages[i]
@@ -49,7 +50,7 @@ func Tree(s *api.RunStrategy, of func(stage, group int) []api.MemberUpdateStatus
 			status.Groups[j] = groupTree(&groups[j], of(i, j), now)
 			members += len(status.Groups[j].Members)
 		}
-		clamped = append(clamped, resolveNumbers(stage, status)...)
+		clamped = append(clamped, resolveNumbers(stage, status, atOnce)...)
 	}
 	return stages, members, clamped
 }

@@ -82,7 +82,7 @@ func waitingGate(gates []api.GateStatus) string {
 }
 
 // WaitsFor lists, in document order, what an active run waits for besides running members: gates,
-// waits, Pending members, and running ones whose agents are not heard of, one a line. A run that is
+// waits, Pending members, and running ones that are stuck or whose agents are not heard of, one a line. A run that is
 // stopping waits for the latter alone; others wait for nothing.
 func WaitsFor(status *api.UpdateRunStatus) []string {
 	stopping := status.Status.State == api.StateStopping
@@ -97,12 +97,12 @@ func WaitsFor(status *api.UpdateRunStatus) []string {
 	var out []string
 	EachGate(s, func(g *api.GateStatus, at GateScope) {
 		if g.Status.State == api.StatePending && !stopping {
-			out = append(out, "gate "+at.path(g.Type)+": "+gateWaits(g))
+			out = append(out, "gate "+at.Path(g.Type)+": "+gateWaits(g))
 		}
 	})
 	EachMember(s, func(m *api.MemberUpdateStatus) {
 		switch {
-		case m.Status.State == api.StateRunning && unfollowed(m):
+		case m.Status.State == api.StateRunning && (unfollowed(m) || m.Reason == api.ReasonUpdateRunStuck):
 			out = append(out, fmt.Sprintf("member %s: %s", m.Name, m.Message))
 		case stopping:
 		case m.Status.State == api.StatePending:

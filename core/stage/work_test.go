@@ -49,6 +49,14 @@ func (*rollout) Check(*api.MemberUpdateStatus, window.Opening) stage.Verdict {
 	return stage.Verdict{State: api.StateRunning, Message: "snapshot 7"}
 }
 
+// Over is never.
+func (w *rollout) Over() *api.Refusal { return nil }
+
+// Undone is never.
+func (w *rollout) Undone(*api.StageStatus, *api.MemberUpdateStatus) bool { return false }
+
+func (*rollout) Ended() *api.UpdateError { return nil }
+
 func (w *rollout) LockEnd(m *api.MemberUpdateStatus) time.Time { return m.Status.CompletedTime.Time }
 
 // journey is a rollout over time.
@@ -79,7 +87,7 @@ func newJourney(t *testing.T) *journey {
 			out = append(out, api.MemberUpdateStatus{Name: name, Status: api.UpdateStatus{State: api.StateNotStarted}})
 		}
 		return out
-	}, j.now)
+	}, api.MaxStageAtOnce, j.now)
 	require.Equal(t, 4, j.status.Members)
 	return j
 }

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,6 +52,7 @@ func Events(previous *api.PlacementStatus, current api.PlacementStatus, now time
 	}
 	if completed(&current) && (previous == nil || previous.ObservedSnapshot != current.ObservedSnapshot || !completed(previous)) {
 		tell("Normal", EventCompleted, "snapshot "+current.ObservedSnapshot+": "+ended(&current).Message)
+		out[len(out)-1].Snapshot, _ = strconv.ParseInt(current.ObservedSnapshot, 10, 64) // 0 when several are out
 	}
 	for i := range current.Conditions {
 		c := &current.Conditions[i]

@@ -55,6 +55,7 @@ func (e *evaluation) conditions(going *api.Rollout) []metav1.Condition {
 		}
 		findings = append(findings, e.rest(going)...)
 	}
+	findings = append(findings, e.withheld()...)
 	var previous []metav1.Condition
 	if e.previous != nil {
 		previous = e.previous.Conditions
@@ -105,6 +106,9 @@ func (e *evaluation) nothing() string {
 func (e *evaluation) rest(going *api.Rollout) []finding {
 	if e.tally[isPicked] == 0 {
 		return nil
+	}
+	if e.external() && e.observed() == 0 {
+		return []finding{e.controlled()}
 	}
 	var out []finding
 	chain := conditionTexts
@@ -163,6 +167,9 @@ func (e *evaluation) over(t texts, place int) finding {
 			picked = e.tally[isOverridden]
 		}
 		f.message = fmt.Sprintf(t.text, all(picked))
+		if t.kind == api.ConditionRolloutStarted && e.external() {
+			f.message = fmt.Sprintf("snapshot %d is released to %s", e.observed(), all(picked)) + e.unbrought()
+		}
 	}
 	return f
 }

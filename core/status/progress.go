@@ -45,7 +45,7 @@ func (e *evaluation) mark() *api.RolloutMark {
 	default:
 		m.Since = before.Since
 	}
-	if before != nil && e.previous.Paused != nil && e.paused() == nil {
+	if before != nil && e.letGo() {
 		m.Since = e.seconds(e.in.Now) // it was nobody's fault that none advanced
 	}
 	if picked == 0 {
@@ -57,9 +57,9 @@ func (e *evaluation) mark() *api.RolloutMark {
 	return &m
 }
 
-// rollsOut says that there is a snapshot that members are to run.
+// rollsOut says that there is a snapshot that members are to run. What staged runs bring is told by them.
 func (e *evaluation) rollsOut() bool {
-	if e.schedule == nil || e.latest == nil || e.latest.Error != "" || e.in.Placement.DeletionTimestamp != nil {
+	if e.external() || e.schedule == nil || e.latest == nil || e.latest.Error != "" || e.in.Placement.DeletionTimestamp != nil {
 		return false
 	}
 	return e.tally[isPicked] > 0
@@ -145,7 +145,8 @@ func (e *evaluation) rollout(m *api.RolloutMark) *api.Rollout {
 	until := e.waitsUntil()
 	out.Message = e.waitsFor(out.HeldUpBy, len(held), until)
 	deadline := api.ProgressDeadline(e.in.Placement.Annotations)
-	if deadline == 0 || e.paused() != nil || len(held) == 0 && until.IsZero() && e.allowsNothing() {
+	out.Guarded = e.guarded()
+	if deadline == 0 || e.paused() != nil || e.soaks() || len(held) == 0 && until.IsZero() && (e.allowsNothing() || out.Guarded) {
 		return out
 	}
 	from := m.Since.Time
@@ -156,8 +157,24 @@ func (e *evaluation) rollout(m *api.RolloutMark) *api.Rollout {
 	return out
 }
 
-// paused says who paused the rollout; nil when nobody did.
-func (e *evaluation) paused() *api.Pause { return api.PauseOf(e.in.Placement.Annotations) }
+// paused says who paused the rollout, or froze all of them; nil when nobody did.
+func (e *evaluation) paused() *api.Pause {
+	if e.in.Frozen != nil {
+		return api.PauseBy(e.in.Frozen)
+	}
+	return api.PauseOf(e.in.Placement.Annotations)
+}
+
+// guarded says that a freeze of a member, or a withdrawal that is held, keeps members from moving.
+func (e *evaluation) guarded() bool {
+	return e.in.Release != nil && slices.ContainsFunc(e.in.Release.Held, func(h api.Held) bool { return h.Guarded })
+}
+
+// letGo says that what kept members from moving when the last status was made keeps them no more.
+func (e *evaluation) letGo() bool {
+	was := e.previous.Rollout
+	return e.previous.Paused != nil && e.paused() == nil || was != nil && was.Guarded && !e.guarded()
+}
 
 // allowsNothing says that the strategy itself lets no member move to another snapshot.
 func (e *evaluation) allowsNothing() bool {
@@ -199,9 +216,14 @@ func (e *evaluation) progressing(r *api.Rollout) finding {
 		f.message = fmt.Sprintf("snapshot %d became available on every member", r.Snapshot)
 	case e.paused() != nil:
 		f.status, f.reason = metav1.ConditionUnknown, reasonPaused
+		if e.in.Frozen != nil {
+			f.reason = reasonFrozen
+		}
 	case e.overdue(r):
 		f.status, f.reason, f.since = metav1.ConditionFalse, reasonDeadlineExceeded, r.Deadline.Time
 		f.message = fmt.Sprintf("no member has advanced for %s; %s", brief(r.Deadline.Sub(r.Since.Time)), r.Message)
+	default:
+		e.underChecks(&f)
 	}
 	return f
 }

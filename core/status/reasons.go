@@ -15,6 +15,7 @@ const (
 	reasonRolloutUnknown    = "RolloutStartedUnknown"
 	reasonRolloutNotStarted = "RolloutNotStartedYet"
 	reasonRolloutStarted    = "RolloutStarted"
+	reasonRolloutExternal   = api.ReasonRolloutExternal
 
 	reasonNoOverride        = "NoOverrideSpecified"
 	reasonOverriddenPending = "OverriddenPending"
@@ -49,6 +50,7 @@ const (
 	reasonProgressing      = "RolloutProgressing"
 	reasonCompleted        = "RolloutCompleted"
 	reasonPaused           = "RolloutPaused"
+	reasonFrozen           = "RolloutFrozen"
 	reasonDeadlineExceeded = api.ReasonDeadlineExceeded
 
 	reasonFoundDrifts     = "FoundDrifts" // of an object

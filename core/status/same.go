@@ -64,7 +64,7 @@ func sameWithdrawal(a, b api.Withdrawal) bool {
 }
 
 func sameRollout(a, b api.Rollout) bool {
-	return a.Snapshot == b.Snapshot && a.Complete == b.Complete && a.Message == b.Message && a.HeldUpTotal == b.HeldUpTotal &&
+	return a.Snapshot == b.Snapshot && a.Complete == b.Complete && a.Message == b.Message && a.HeldUpTotal == b.HeldUpTotal && a.Guarded == b.Guarded &&
 		sameTime(&a.Since, &b.Since) && samePointed(a.Deadline, b.Deadline, func(a, b metav1.Time) bool { return sameTime(&a, &b) }) &&
 		slices.EqualFunc(a.HeldUpBy, b.HeldUpBy, sameHeldUp)
 }
@@ -76,11 +76,11 @@ func sameHeldUp(a, b api.HeldUp) bool {
 }
 
 func sameSteering(a, b *api.PlacementStatus) bool {
-	return samePointed(a.Paused, b.Paused, samePause) && samePointed(a.Pinned, b.Pinned, samePin)
+	return samePointed(a.Paused, b.Paused, samePause) && samePointed(a.Pinned, b.Pinned, samePin) && samePointed(a.Checks, b.Checks, sameChecks)
 }
 
 func samePause(a, b api.Pause) bool {
-	return a.By == b.By && a.Reason == b.Reason && sameTime(&a.Since, &b.Since)
+	return a.By == b.By && a.Reason == b.Reason && a.Frozen == b.Frozen && sameTime(&a.Since, &b.Since)
 }
 
 func samePin(a, b api.Pin) bool {

@@ -20,12 +20,16 @@ type Input struct {
 	Release  *api.Release
 	// Latest is the newest snapshot.
 	Latest *api.Snapshot
+	// Checks is how the newest snapshot does under its RolloutCheck, nil where it goes out under none.
+	Checks *api.CheckRecord
 	// Results are the newest results by member.
 	Results map[string]*api.PlacementResult
 	// Members by name; one that is missing is taken for a member nobody has heard of.
 	Members map[string]Member
 	// Previous is the last record; transition times of what did not turn come from it.
 	Previous *api.PlacementStatus
+	// Frozen is what keeps the members of every placement from moving, nil where nothing does.
+	Frozen *api.Freeze
 	// JudgeFrom is when this hub has had the time to hear of every member: before that no rollout begins
 	// to count as standing still, since members may have advanced while nobody could hear of it.
 	JudgeFrom time.Time
@@ -71,8 +75,9 @@ func (e *evaluation) summary() (st api.PlacementStatus) {
 		Conditions:         e.conditions(going),
 		Counts:             e.counts(),
 		Rollout:            going,
-		Paused:             api.PauseOf(e.in.Placement.Annotations),
+		Paused:             e.paused(),
 		Pinned:             api.PinOf(e.latest),
+		Checks:             e.checks(),
 		Mark:               mark,
 		Alarms:             e.alarms(),
 	}
@@ -82,10 +87,22 @@ func (e *evaluation) summary() (st api.PlacementStatus) {
 		st.Unconfirmed = append(st.Unconfirmed, st.Withdrawals[i].ClusterName)
 	}
 	if e.latest != nil {
-		st.ObservedSnapshot = strconv.FormatInt(e.latest.Index, 10)
+		st.ObservedSnapshot = e.observedSnapshot()
 		st.SelectedResources, st.SelectedTotal = selected(e.latest.Manifests)
 	}
 	return st
+}
+
+// observedSnapshot is the snapshot that a status tells of: the newest, of strategy External the one that all members hold.
+func (e *evaluation) observedSnapshot() string {
+	index := e.latest.Index
+	if e.external() {
+		index = e.observed()
+	}
+	if index == 0 {
+		return ""
+	}
+	return strconv.FormatInt(index, 10)
 }
 
 // worst renders the first of the members in trouble: of those that only wait for others no more than there

@@ -22,7 +22,7 @@ type view struct {
 	refused bool
 	// last is the newest result about this placement; result is last where it answers entry.
 	last, result *api.PlacementResult
-	// current says that the newest snapshot is released to it.
+	// current says that the newest snapshot is released to it; of strategy External whichever was.
 	current bool
 	// ready says that the member is done with what it was given; readyAt is when time alone makes it so.
 	ready   bool
@@ -48,7 +48,7 @@ func (e *evaluation) hear(v *view, result *api.PlacementResult, state Member) {
 		v.last = result
 	}
 	if v.entry != nil {
-		v.current = e.latest != nil && v.entry.Snapshot == e.latest.Index
+		v.current = e.external() || e.latest != nil && v.entry.Snapshot == e.latest.Index
 		if v.last != nil && v.last.Generation == v.entry.Generation && !v.last.Withdrawn {
 			v.result = v.last
 		}

@@ -55,6 +55,33 @@ func (p *Price) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// Decimal is a number within the bounds of quantities, written as a number or as a string that holds one.
+type Decimal float64
+
+// UnmarshalJSON reads a number, quoted or not.
+func (d *Decimal) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 1 && raw[0] == '"' {
+		raw = raw[1 : len(raw)-1]
+	}
+	f, err := ParseDecimal(string(raw))
+	if err != nil {
+		return fmt.Errorf("%s is no number", clip(string(raw)))
+	}
+	*d = Decimal(f)
+	return nil
+}
+
+func (w *Decoder) decimal(n *Node, at *Place) (*Node, bool) {
+	err := ErrNoDecimal
+	if n.Shape == ShapeNumber || n.Shape == ShapeText {
+		if _, err = ParseDecimal(n.Text); err == nil {
+			return n, true
+		}
+	}
+	w.Findings.Lose(at, clip(n.String()), ExpectedAmount(err, "a number", "0.5"))
+	return nil, false
+}
+
 func (w *Decoder) count(n *Node, at *Place) (*Node, bool) {
 	if n.Shape == ShapeNumber {
 		return TextNode(n.Text), true

@@ -22,6 +22,7 @@ func init() {
 		reflect.TypeFor[metav1.MicroTime]():     (*Decoder).time,
 		reflect.TypeFor[metav1.Duration]():      (*Decoder).duration,
 		reflect.TypeFor[Price]():                (*Decoder).price,
+		reflect.TypeFor[Decimal]():              (*Decoder).decimal,
 		reflect.TypeFor[Amount]():               (*Decoder).amount,
 		reflect.TypeFor[CountOrPercent]():       (*Decoder).count,
 		reflect.TypeFor[metav1.FieldsV1]():      asItIs,

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/validate"
+	"flotilla/core/validate/upgrades"
 	"flotilla/core/version"
 )
 
@@ -26,19 +26,19 @@ func TestWhatIsAcceptedCanBeRead(t *testing.T) {
 		} {
 			catalog := &api.VersionCatalog{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: spec}
 			_, err := version.NewCatalog(&catalog.Spec)
-			require.Equal(t, err == nil, len(validate.VersionCatalog(catalog)) == 0, "%q: %v", text, err)
+			require.Equal(t, err == nil, len(upgrades.VersionCatalog(catalog)) == 0, "%q: %v", text, err)
 			if err == nil {
 				accepted++
 			}
 		}
 		run := &api.UpdateRun{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Spec: api.UpdateRunSpec{Upgrade: api.Upgrade{Type: api.UpgradeFull, KubernetesVersion: text}}}
 		_, readable := version.Parse(text)
-		require.Equal(t, readable, len(validate.UpdateRun(run)) == 0, text)
+		require.Equal(t, readable, len(upgrades.UpdateRun(run)) == 0, text)
 		run.Spec.Upgrade = api.Upgrade{Type: api.UpgradeNodeImageOnly, NodeImageSelection: &api.NodeImageSelection{
 			Type: api.ImagesCustom, CustomNodeImageVersions: []api.NodeImageVersion{{Version: "U-" + text}},
 		}}
 		_, readable = version.ParseImage("U-" + text)
-		require.Equal(t, readable, len(validate.UpdateRun(run)) == 0, "U-%s", text)
+		require.Equal(t, readable, len(upgrades.UpdateRun(run)) == 0, "U-%s", text)
 	}
 	require.Equal(t, 14, accepted)
 }

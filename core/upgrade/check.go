@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/guard"
 	"flotilla/core/stage"
 	"flotilla/core/version"
 	"flotilla/core/window"
@@ -19,7 +20,7 @@ type candidate struct {
 }
 
 // Check judges a member in this order: still a member, at the target already, a consistent image
-// exists, version rules, reachable, busy or locked, available in the region, maintenance window.
+// exists, version rules, not frozen, reachable, busy or locked, available in the region, maintenance window.
 func (e *engine) Check(status *api.MemberUpdateStatus, opening window.Opening) stage.Verdict {
 	if v := e.Removed(status); v != nil {
 		return *v
@@ -30,7 +31,7 @@ func (e *engine) Check(status *api.MemberUpdateStatus, opening window.Opening) s
 	}
 	m := e.goal.movesOf(c.member, e.view.Catalog)
 	checks := []func(*candidate, *moves) *stage.Verdict{
-		e.atTarget, e.consistentImage, e.versionRules, e.reachable, e.busy, e.available, e.inWindow,
+		e.atTarget, e.consistentImage, e.versionRules, e.thawed, e.reachable, e.busy, e.available, e.inWindow,
 	}
 	for _, judge := range checks {
 		if v := judge(c, &m); v != nil {
@@ -107,6 +108,13 @@ func (e *engine) consistentImage(_ *candidate, m *moves) *stage.Verdict {
 	return stage.Skip(api.ReasonConsistentNotFound, "the run selected no image for %s", strings.Join(m.withoutChoice, ", "))
 }
 
+func (e *engine) thawed(c *candidate, _ *moves) *stage.Verdict {
+	if freeze := e.view.Freezes.On(api.FreezeRuns, c.member.Name); freeze != nil {
+		return stage.Wait(api.ReasonFrozen, "%s", guard.Waits(freeze))
+	}
+	return nil
+}
+
 func (e *engine) reachable(c *candidate, _ *moves) *stage.Verdict {
 	p := &e.Status.Policy
 	if c.member.Inventory.PowerState == api.PowerStopped {
@@ -172,7 +180,7 @@ func (e *engine) available(c *candidate, m *moves) *stage.Verdict {
 func (e *engine) inWindow(c *candidate, _ *moves) *stage.Verdict {
 	o, schedule := c.opening, c.member.window(e.goal.kind)
 	if !o.Class.MayStart() {
-		v := stage.Wait(api.ReasonWindowClosed, "its maintenance window %s", opensAt(schedule, o.Opens))
+		v := stage.Wait(api.ReasonWindowClosed, "its maintenance window %s", schedule.Opens(o.Opens))
 		v.Next = o.Opens
 		return v
 	}
@@ -180,17 +188,9 @@ func (e *engine) inWindow(c *candidate, _ *moves) *stage.Verdict {
 	if o.Class == window.Open && !o.Closes.IsZero() && o.Closes.Sub(e.Now) < least {
 		next := schedule.Next(o.Closes)
 		v := stage.Wait(api.ReasonWindowClosed, "its window closes at %s, sooner than in %s; the next one %s",
-			o.Closes.Format(time.RFC3339), least, opensAt(schedule, next.Opens))
+			o.Closes.Format(time.RFC3339), least, schedule.Opens(next.Opens))
 		v.Next = next.Opens
 		return v
 	}
 	return nil
-}
-
-// opensAt tells an opening in UTC and on the clock of the schedule.
-func opensAt(schedule *window.Schedule, at time.Time) string {
-	if at.IsZero() {
-		return "does not open within 400 days"
-	}
-	return "opens at " + at.Format(time.RFC3339) + schedule.Local(at).Format(" (Mon 15:04 MST)")
 }

@@ -19,6 +19,9 @@ type Wanted struct {
 // operation id at most once.
 func Operations(run *api.UpdateRun, status *api.UpdateRunStatus) []Wanted {
 	var out []Wanted
+	if status.Content != nil {
+		return nil
+	}
 	for i := range status.Stages {
 		stage.EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
 			if m.Status.State == api.StateRunning {

@@ -12,7 +12,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/phrase"
 	"flotilla/core/stage"
-	"flotilla/core/validate"
+	"flotilla/core/validate/upgrades"
 	"flotilla/core/version"
 )
 
@@ -48,9 +48,9 @@ type creation struct {
 }
 
 func (c *creation) check(strategy *api.UpdateStrategy) *api.Refusal {
-	faults := validate.UpdateRun(c.run)
+	faults := upgrades.UpdateRun(c.run)
 	if strategy != nil {
-		faults = append(faults, validate.UpdateStrategy(strategy)...)
+		faults = append(faults, upgrades.UpdateStrategy(strategy)...)
 	}
 	if refusal := api.InvalidArgument(faults); refusal != nil {
 		return refusal
@@ -185,7 +185,7 @@ func (c *creation) populate(now time.Time) *api.Refusal {
 		return refusal
 	}
 	var clamped []string
-	c.status.Stages, c.status.Members, clamped = stage.Tree(&c.status.Strategy, picked.frozen, now)
+	c.status.Stages, c.status.Members, clamped = stage.Tree(&c.status.Strategy, picked.frozen, api.MaxStageAtOnce, now)
 	if c.status.Members > api.MaxRunMembers {
 		return &api.Refusal{
 			Code:    api.CodeLimitExceeded,

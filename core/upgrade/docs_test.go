@@ -18,7 +18,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/strict"
-	"flotilla/core/validate"
+	"flotilla/core/validate/upgrades"
 	"flotilla/tests/documented"
 )
 
@@ -149,23 +149,23 @@ func checkExample(t *testing.T, kind string, block []byte) strict.Faults {
 	case api.KindUpdateRun:
 		var o api.UpdateRun
 		read(&o)
-		return validate.UpdateRun(&o)
+		return upgrades.UpdateRun(&o)
 	case api.KindUpdateStrategy:
 		var o api.UpdateStrategy
 		read(&o)
-		return validate.UpdateStrategy(&o)
+		return upgrades.UpdateStrategy(&o)
 	case api.KindAutoUpgradeProfile:
 		var o api.AutoUpgradeProfile
 		read(&o)
-		return validate.AutoUpgradeProfile(&o, nil)
+		return upgrades.AutoUpgradeProfile(&o, nil)
 	case api.KindVersionCatalog:
 		var o api.VersionCatalog
 		read(&o)
-		return validate.VersionCatalog(&o)
+		return upgrades.VersionCatalog(&o)
 	case api.KindMemberMaintenance:
 		var o api.MemberMaintenance
 		read(&o)
-		return validate.MemberMaintenance(&o, func(zone string) bool { return zone == "Europe/Berlin" })
+		return upgrades.MemberMaintenance(&o, func(zone string) bool { return zone == "Europe/Berlin" })
 	}
 	require.Fail(t, "no kind "+kind)
 	return nil

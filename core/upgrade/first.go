@@ -58,7 +58,7 @@ func (e *engine) refresh() *api.Refusal {
 	if refusal := picked.refuse(e.Status.Run); refusal != nil {
 		return refusal
 	}
-	fresh, members, clamped := stage.Tree(&e.Status.Strategy, picked.frozen, e.Now)
+	fresh, members, clamped := stage.Tree(&e.Status.Strategy, picked.frozen, api.MaxStageAtOnce, e.Now)
 	if e.sameMembers(&picked) {
 		e.warnAnew(selectionWarnings(clamped, &picked))
 		return nil

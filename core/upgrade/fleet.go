@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -39,8 +40,8 @@ type Member struct {
 	ID           string
 	ControlPlane version.Version // zero when it is not known
 	Pools        []Pool
-	// Upgrades and Images are the windows of Kubernetes upgrades and of image upgrades.
-	Upgrades, Images *window.Schedule
+	// Upgrades, Images and Contents are the windows of Kubernetes upgrades, of image upgrades and of content.
+	Upgrades, Images, Contents *window.Schedule
 }
 
 // Pool is a node pool, parsed.
@@ -135,13 +136,11 @@ func (m *Member) parseWindows(zones window.Zones) error {
 	if m.Inventory.Maintenance != nil {
 		provider = *m.Inventory.Maintenance
 	}
-	var err, failed error
-	m.Upgrades, failed = parseWindow("aksManagedAutoUpgradeSchedule", own.AutoUpgrade, provider.AutoUpgrade, zones)
-	m.Images, err = parseWindow("aksManagedNodeOSUpgradeSchedule", own.NodeOSUpgrade, provider.NodeOSUpgrade, zones)
-	if failed == nil {
-		failed = err
-	}
-	if failed != nil {
+	var errs [3]error
+	m.Upgrades, errs[0] = parseWindow("aksManagedAutoUpgradeSchedule", own.AutoUpgrade, provider.AutoUpgrade, zones)
+	m.Images, errs[1] = parseWindow("aksManagedNodeOSUpgradeSchedule", own.NodeOSUpgrade, provider.NodeOSUpgrade, zones)
+	m.Contents, errs[2] = parseWindow("default", own.Default, provider.Default, zones)
+	if failed := cmp.Or(errs[:]...); failed != nil {
 		return fmt.Errorf("reading the maintenance schedules of %s: %w", m.Name, failed)
 	}
 	return nil

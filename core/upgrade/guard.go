@@ -6,7 +6,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/stage"
-	"flotilla/core/validate"
+	"flotilla/core/validate/upgrades"
 )
 
 // CheckEdit refuses a change of a run's spec that comes too late or touches what cannot change.
@@ -19,7 +19,7 @@ func CheckEdit(was, is *api.UpdateRun, status *api.UpdateRunStatus) *api.Refusal
 			Next:    stage.Show(status),
 		}
 	}
-	return api.InvalidArgument(validate.UpdateRunChange(was, is))
+	return api.InvalidArgument(upgrades.UpdateRunChange(was, is))
 }
 
 // CheckDelete refuses the deletion of a run that is active. Otherwise it returns the locks to give

@@ -14,7 +14,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/stage"
 	"flotilla/core/upgrade"
-	"flotilla/core/validate"
+	"flotilla/core/validate/upgrades"
 	"flotilla/core/version"
 	"flotilla/core/window"
 )
@@ -226,6 +226,16 @@ func (s *scene) lockList([]string, string) string {
 	return b.String() + fmt.Sprintf("%d locks", len(s.locks))
 }
 
+func (s *scene) freeze(args []string, _ string) string {
+	s.freezes[args[0]] = api.Freeze{Scope: args[0], By: "anna", Reason: "sale"}
+	return ""
+}
+
+func (s *scene) unfreeze(args []string, _ string) string {
+	delete(s.freezes, args[0])
+	return ""
+}
+
 func (s *scene) gates(args []string, _ string) string {
 	r, ok := s.runs[args[0]]
 	if !ok {
@@ -251,10 +261,10 @@ func (s *scene) deleteGate(args []string, _ string) string {
 func (s *scene) profile(args []string, input string) string {
 	p := &api.AutoUpgradeProfile{ObjectMeta: metav1.ObjectMeta{Name: args[0], UID: "uid-profile", CreationTimestamp: metav1.NewTime(s.now)}}
 	s.decode(input, &p.Spec)
-	faults := validate.AutoUpgradeProfile(p, s.view("").Catalog.Minors())
+	faults := upgrades.AutoUpgradeProfile(p, s.view("").Catalog.Minors())
 	old, exists := s.profiles[args[0]]
 	if exists {
-		faults = append(faults, validate.AutoUpgradeProfileChange(p, old.object)...)
+		faults = append(faults, upgrades.AutoUpgradeProfileChange(p, old.object)...)
 	}
 	if refusal := api.InvalidArgument(faults); refusal != nil {
 		return refused(refusal)

@@ -14,7 +14,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/stage"
 	"flotilla/core/upgrade"
-	"flotilla/core/validate"
+	"flotilla/core/validate/upgrades"
 	"flotilla/core/version"
 	"flotilla/core/window"
 )
@@ -35,6 +35,7 @@ import (
 //	clock TIME                   sets the clock; until TIME lets things happen up to it
 //	settle                       lets everything happen that is due now
 //	tree|limits|show|commands RUN …
+//	freeze|unfreeze SCOPE        runs, fleet, or member.NAME
 //	class|opens WINDOW …         asks a schedule
 //	compare|images A B           orders versions and images
 //
@@ -102,6 +103,7 @@ func (s *scene) command(words []string, input string) string {
 		"clock": s.clock, "until": s.passUntil, "settle": s.settleNow, "tree": s.tree, "limits": s.limits, "show": s.show,
 		"class": s.class, "opens": s.opens, "compare": s.compare, "images": s.images, "runs": s.list, "gates": s.gates,
 		"delete-gate": s.deleteGate, "highest": s.highest, "resolved": s.resolved, "executed": s.executions, "locks": s.lockList,
+		"freeze": s.freeze, "unfreeze": s.unfreeze,
 	}
 	if len(args) > 0 {
 		args[0] = s.expand(args[0])
@@ -386,7 +388,7 @@ func (s *scene) strategy(args []string, input string) string {
 		strategy.Generation = old.Generation + 1
 	}
 	s.decode(input, &strategy.Spec)
-	if refusal := api.InvalidArgument(validate.UpdateStrategy(strategy)); refusal != nil {
+	if refusal := api.InvalidArgument(upgrades.UpdateStrategy(strategy)); refusal != nil {
 		return refused(refusal)
 	}
 	s.plans[args[0]] = strategy

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -24,12 +25,16 @@ type Assumptions struct {
 	// else DefaultDuration, and never longer than the run lets it.
 	Duration time.Duration
 	History  Durations
+	// Default stands for DefaultDuration, where it is another one.
+	Default time.Duration
 	// Ends is when operations of others on members are expected to end; those of members that are not in
 	// it go on for nobody knows how long.
 	Ends map[string]time.Time
 	// ApproveAfter is how long after it is reached a gate is assumed to be approved; nil: never, and
 	// the timeline ends at the gate.
 	ApproveAfter *time.Duration
+	// Operation is what is done to the run first; nil: a run that was not started is started.
+	Operation *api.RunOperation
 }
 
 // PlannedRun is a run to plan: a new one, or one that exists when Status is given.
@@ -111,32 +116,15 @@ func Plan(runs []PlannedRun, view View, now time.Time, a Assumptions) Report {
 }
 
 func planRun(p *PlannedRun, view View, now time.Time, a Assumptions) RunPlan {
-	out := RunPlan{Name: p.Run.Name, State: Refused, Events: []PlanEvent{}, Members: []MemberPlan{}}
+	out := PlanRefused(p.Run.Name, nil)
 	status, refusal := statusOf(p, view, now)
 	if refusal != nil {
 		out.Refusal = refusal
 		return out
 	}
-	own := DurationsOf([]api.UpdateRunStatus{status})
 	taken := map[string]Expected{}
-	s := newSimulation(p.Run, status, othersOf(view, &status), now, func(m *api.MemberUpdateStatus) Assumed {
-		took, basis := a.of(status.Policy, &own, m)
-		taken[m.Name] = Expected{Duration: metav1.Duration{Duration: took}, Basis: basis}
-		return Assumed{Duration: took}
-	})
-	s.hold(a.Ends)
-	if status.Status.State == api.StateNotStarted {
-		if _, refusal = s.Operate(now, api.VerbRunStart, &api.RunRequest{}); refusal != nil {
-			out.Refusal, out.Warnings = refusal, status.Warnings
-			return out
-		}
-	} else {
-		s.take(Step(p.Run, &s.Status, s.View, now))
-	}
-	others := slices.Clone(s.others)
-	s.play(now.Add(PlanHorizon), a.ApproveAfter)
-	s.tellHeld()
-	out = s.report(out, taken, others)
+	s := newSimulation(p.Run, status, othersOf(view, &status), now, a.taking(&status, taken))
+	out = s.course(out, taken, a)
 	out.tellLocal(view.Fleet, p.Run.Spec.Upgrade.Type)
 	return out
 }
@@ -183,6 +171,9 @@ func (a *Assumptions) of(policy api.UpdatePolicy, run *Durations, m *api.MemberU
 		return a.Duration, BasisGiven
 	}
 	took, basis := a.History.expect(run, m)
+	if basis == BasisDefault {
+		took = cmp.Or(a.Default, took)
+	}
 	if limit := api.Span(policy.MemberTimeout); limit > 0 {
 		took = min(took, limit)
 	}
@@ -292,10 +283,7 @@ func memberPlan(stage, group string, m *api.MemberUpdateStatus) MemberPlan {
 	if m.Attempt == 0 {
 		return p
 	}
-	p.From, p.To = m.FromVersion, m.ToVersion
-	if p.To == "" {
-		p.From, p.To = imagesMoved(m.NodeImages)
-	}
+	p.From, p.To = Moved(m)
 	if start := m.Status.StartTime; !start.IsZero() {
 		p.Start = &start
 	}
@@ -303,6 +291,14 @@ func memberPlan(stage, group string, m *api.MemberUpdateStatus) MemberPlan {
 		p.End = &end
 	}
 	return p
+}
+
+// Moved is what a member moves from and to in its latest attempt: versions of Kubernetes, else images; empty before one.
+func Moved(m *api.MemberUpdateStatus) (from, to string) {
+	if m.ToVersion != "" {
+		return m.FromVersion, m.ToVersion
+	}
+	return imagesMoved(m.NodeImages)
 }
 
 // imagesMoved lists what pools move from and to, each once.

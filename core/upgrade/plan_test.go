@@ -50,3 +50,43 @@ func TestAProfileNotesARunItMakesAgain(t *testing.T) {
 	require.True(t, again.Changed)
 	require.Equal(t, later, again.Status.LastTriggeredAt.Time)
 }
+
+// What somebody would ask of a run is done to it before it goes on, or refused as the run would refuse it.
+func TestAPlanBeginsWithWhatIsAskedOfTheRun(t *testing.T) {
+	run, _, view := silentPair(t, "1.29.2")
+	created, refusal := upgrade.Create(run, nil, view, benchNow)
+	require.Nil(t, refusal)
+	plan := func(verb string, ask api.RunRequest) upgrade.RunPlan {
+		planned := upgrade.PlannedRun{Run: run, Status: &created}
+		return upgrade.Plan([]upgrade.PlannedRun{planned}, view, benchNow, upgrade.Assumptions{Operation: &api.RunOperation{Verb: verb, Ask: ask}}).Runs[0]
+	}
+	skipped := plan(api.VerbRunSkip, api.RunRequest{Targets: []api.SkipTarget{{Type: api.TargetMember, Name: "a"}}})
+	require.Equal(t, string(api.StateNotStarted), skipped.State, "skipping starts nothing")
+	require.Equal(t, map[string]api.UpdateState{"a": api.StateSkipped, "b": api.StateNotStarted}, statesOf(&skipped))
+
+	started := plan(api.VerbRunStart, api.RunRequest{})
+	require.Equal(t, string(api.StateCompleted), started.State)
+	require.Equal(t, map[string]api.UpdateState{"a": api.StateCompleted, "b": api.StateCompleted}, statesOf(&started))
+
+	left := plan("", api.RunRequest{})
+	require.Equal(t, string(api.StateNotStarted), left.State, "nothing was asked")
+
+	for verb, ask := range map[string]api.RunRequest{
+		api.VerbRunStop:    {},
+		api.VerbRunApprove: {Gate: "prod/before/Approval"},
+		api.VerbRunSkip:    {Targets: []api.SkipTarget{{Type: api.TargetMember, Name: "nobody"}}},
+	} {
+		refused := plan(verb, ask)
+		require.NotNil(t, refused.Refusal, verb)
+		require.Empty(t, refused.Members, verb)
+		require.Equal(t, upgrade.Refused, refused.State, verb)
+	}
+}
+
+func statesOf(plan *upgrade.RunPlan) map[string]api.UpdateState {
+	states := map[string]api.UpdateState{}
+	for i := range plan.Members {
+		states[plan.Members[i].Name] = plan.Members[i].State
+	}
+	return states
+}

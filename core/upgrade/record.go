@@ -142,6 +142,9 @@ func (e *engine) disowned(m *api.MemberUpdateStatus) bool {
 		f.Inventory.Observed.After(m.Status.CompletedTime.Time)
 }
 
+// Ended is nothing: an upgrade that has all stages behind it is done.
+func (*engine) Ended() *api.UpdateError { return nil }
+
 // LockEnd is when the lock of a given up operation ends if its agent stays silent.
 func (e *engine) LockEnd(m *api.MemberUpdateStatus) time.Time {
 	heard := m.Status.CompletedTime.Time

@@ -32,6 +32,7 @@ type Simulation struct {
 	// Started counts how often each operation id was started.
 	Started map[string]int
 
+	world  World
 	assume func(*api.MemberUpdateStatus) Assumed
 	due    []dueResult // by time, then by member
 	wake   time.Time
@@ -55,6 +56,14 @@ func newSimulation(run *api.UpdateRun, status api.UpdateRunStatus, view View, no
 	maps.Copy(results, view.Results)
 	view.Results = results
 	s := &Simulation{Run: run, Status: status, View: view, Now: now, Started: map[string]int{}, assume: assume}
+	s.world = upgradeWorld{s}
+	s.expectRunning()
+	return s
+}
+
+// expectRunning plans the results of the operations that run already.
+func (s *Simulation) expectRunning() {
+	status := &s.Status
 	for i := range status.Stages {
 		stage.EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
 			if m.Status.State == api.StateRunning {
@@ -62,7 +71,6 @@ func newSimulation(run *api.UpdateRun, status api.UpdateRunStatus, view View, no
 			}
 		})
 	}
-	return s
 }
 
 // Until lets time pass up to and including an instant.
@@ -81,7 +89,7 @@ func (s *Simulation) Advance(end time.Time) bool {
 	}
 	s.Now = next
 	s.deliver()
-	s.take(Step(s.Run, &s.Status, s.View, s.Now))
+	s.take(s.world.Step(&s.Status, s.Now))
 	return true
 }
 
@@ -89,6 +97,7 @@ func (s *Simulation) Advance(end time.Time) bool {
 func (s *Simulation) next() time.Time {
 	a := stage.Alarm{Now: s.Now.Add(-time.Second)}
 	a.At(s.wake)
+	a.At(s.world.Wake())
 	if len(s.others) > 0 {
 		a.At(s.others[0].ends)
 	}
@@ -101,7 +110,7 @@ func (s *Simulation) next() time.Time {
 // Operate lets a user act at an instant.
 func (s *Simulation) Operate(at time.Time, verb string, ask *api.RunRequest) (noop bool, refusal *api.Refusal) {
 	s.upTo(at)
-	step, refusal := Operate(s.Run, &s.Status, s.View, at, verb, ask)
+	step, refusal := s.world.Operate(&s.Status, at, verb, ask)
 	if refusal != nil {
 		return false, refusal
 	}
@@ -113,7 +122,7 @@ func (s *Simulation) Operate(at time.Time, verb string, ask *api.RunRequest) (no
 func (s *Simulation) Change(at time.Time, change func(*View)) {
 	s.upTo(at)
 	change(&s.View)
-	s.take(Step(s.Run, &s.Status, s.View, at))
+	s.take(s.world.Step(&s.Status, at))
 }
 
 // upTo lets everything happen that is due before an instant, and delivers what is due at it.
@@ -128,10 +137,7 @@ func (s *Simulation) deliver() {
 	n := 0
 	for n < len(s.due) && !s.due[n].at.After(s.Now) {
 		d := &s.due[n]
-		s.View.Results[d.result.Operation] = d.result
-		if d.result.Outcome == api.OutcomeSucceeded {
-			s.succeed(d.member)
-		}
+		s.world.Answer(&s.Status, &d.result, s.Now)
 		n++
 	}
 	s.due = s.due[n:]

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/guard"
 	"flotilla/core/stage"
 	"flotilla/core/version"
 	"flotilla/core/window"
@@ -17,6 +18,8 @@ type View struct {
 	Catalog *version.Catalog
 	Results map[string]api.UpgradeResult
 	Locks   map[string]string
+	// Freezes keep members from beginning.
+	Freezes guard.Freezes
 }
 
 // LockGrace is how long after the last heartbeat of a silent agent its lock is kept (A56).
@@ -73,6 +76,12 @@ func (e *engine) Opening(m *api.MemberUpdateStatus) window.Opening {
 	}
 	return f.window(e.goal.kind).Next(e.Now)
 }
+
+// Over is never: an upgrade is of its members alone.
+func (*engine) Over() *api.Refusal { return nil }
+
+// Undone is never: nobody goes back to an earlier version.
+func (*engine) Undone(*api.StageStatus, *api.MemberUpdateStatus) bool { return false }
 
 // Removed is the verdict on a member that left the fleet, or is leaving it.
 func (e *engine) Removed(m *api.MemberUpdateStatus) *stage.Verdict {

@@ -74,7 +74,7 @@ func MaintenanceWarnings(m *api.MemberMaintenance, zones window.Zones, now time.
 	for _, s := range []struct {
 		field  string
 		window *api.MaintenanceWindow
-	}{{"aksManagedAutoUpgradeSchedule", m.Spec.AutoUpgrade}, {"aksManagedNodeOSUpgradeSchedule", m.Spec.NodeOSUpgrade}} {
+	}{{"aksManagedAutoUpgradeSchedule", m.Spec.AutoUpgrade}, {"aksManagedNodeOSUpgradeSchedule", m.Spec.NodeOSUpgrade}, {"default", m.Spec.Default}} {
 		if s.window == nil {
 			continue
 		}

@@ -40,6 +40,15 @@ type world struct {
 	watch    func(w *world)                               // called after every instant
 	guard    func(w *world, run string, d stage.Decision) // called before a decision is carried out
 	uids     int
+	freezes  map[string]api.Freeze // by scope
+}
+
+// frozen are the freezes.
+func (w *world) frozen(scope string) *api.Freeze {
+	if f, found := w.freezes[scope]; found {
+		return &f
+	}
+	return nil
 }
 
 type worldRun struct {
@@ -72,7 +81,7 @@ type behaviour struct {
 func newWorld(t *testing.T, now time.Time) *world {
 	t.Helper()
 	return &world{
-		t: t, now: now, fleet: upgrade.NewFleet(time.LoadLocation), runs: map[string]*worldRun{}, profiles: map[string]*worldProfile{},
+		t: t, now: now, freezes: map[string]api.Freeze{}, fleet: upgrade.NewFleet(time.LoadLocation), runs: map[string]*worldRun{}, profiles: map[string]*worldProfile{},
 		plans: map[string]*api.UpdateStrategy{}, locks: map[string]stage.Lock{}, owners: map[string]string{},
 		results: map[string]api.UpgradeResult{}, agents: map[string]behaviour{}, executed: map[string]int{},
 	}
@@ -80,7 +89,7 @@ func newWorld(t *testing.T, now time.Time) *world {
 
 // view is what a run sees: locks are those of others.
 func (w *world) view(run string) upgrade.View {
-	v := upgrade.View{Fleet: w.fleet, Results: w.results, Locks: map[string]string{}}
+	v := upgrade.View{Fleet: w.fleet, Results: w.results, Locks: map[string]string{}, Freezes: w.frozen}
 	for member, owner := range w.owners {
 		if owner != run {
 			v.Locks[member] = "run " + owner

@@ -11,7 +11,7 @@ import (
 // rule. Path is where the name stands.
 func MemberName(path, name string) strict.Faults {
 	f := newRules()
-	f.dnsLabel(name, nil)
+	f.Label(name, nil)
 	faults := f.Faults("")
 	for i := range faults {
 		faults[i].Path = path

@@ -29,6 +29,10 @@ func serverSet(tree *strict.Node) []string {
 			out = append(out, "metadata."+name)
 		}
 	}
+	if annotations := meta.Get("annotations"); annotations.Get(api.AnnotationSet) != nil {
+		annotations.Remove(api.AnnotationSet)
+		out = append(out, "metadata.annotations["+api.AnnotationSet+"]")
+	}
 	meta.Remove("managedFields")
 	meta.Get("annotations").Remove(lastApplied)
 	if tree.Get("status") != nil {

@@ -36,8 +36,8 @@ func TestVersionsAndKindsThatAreNotKnown(t *testing.T) {
 		{"a known kind of another group", "apiVersion: fleet.example.com/v1\nkind: MemberCluster\nmetadata: {name: a}\n", []string{
 			`apiVersion: found "fleet.example.com/v1", expected cluster.kubernetes-fleet.io/v1 or cluster.kubernetes-fleet.io/v1beta1`,
 		}},
-		{"a kind of our groups that is not built", "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterApprovalRequest\nmetadata: {name: a, labels: {tier: 1}}\n", []string{
-			`kind: found "ClusterApprovalRequest", expected a kind that is supported: AutoUpgradeProfile, ClusterResourceEnvelope, ClusterResourceOverride, ClusterResourcePlacement, Gate, InstanceCatalog, MemberCluster, MemberMaintenance, NodePool, ResourceEnvelope, ResourceOverride, ResourcePlacement, UpdateRun, UpdateStrategy, VersionCatalog`,
+		{"a kind of our groups that is not built", "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourceBinding\nmetadata: {name: a, labels: {tier: 1}}\n", []string{
+			`kind: found "ClusterResourceBinding", expected a kind that is supported: ApprovalRequest, AutoUpgradeProfile, ClusterApprovalRequest, ClusterResourceEnvelope, ClusterResourceOverride, ClusterResourcePlacement, ClusterResourcePlacementDisruptionBudget, ClusterResourcePlacementEviction, ClusterStagedUpdateRun, ClusterStagedUpdateStrategy, Gate, InstanceCatalog, MemberCluster, MemberMaintenance, NodePool, ResourceEnvelope, ResourceOverride, ResourcePlacement, RolloutCheck, StagedUpdateRun, StagedUpdateStrategy, UpdateRun, UpdateStrategy, VersionCatalog`,
 			`metadata.labels.tier: found number 1, expected a string, "1"`,
 		}},
 		{"a kind misspelt", "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterresourcePlacment\nmetadata: {name: a}\nspec: {resourceSelectors: [{group: '', version: v1, kind: Namespace}]}\n", []string{

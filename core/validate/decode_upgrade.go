@@ -7,6 +7,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/strict"
+	"flotilla/core/validate/upgrades"
 )
 
 // zoneForm is what names of IANA zones look like. Which zones there are only the hub can say.
@@ -17,15 +18,15 @@ func runRules(r *api.UpdateRun) (rules, []string) {
 	if r.Spec.Upgrade.Type == api.UpgradeControlPlaneOnly && r.Spec.Upgrade.NodeImageSelection != nil {
 		notes = append(notes, "spec.upgrade.nodeImageSelection: a run of type ControlPlaneOnly touches no node images")
 	}
-	return upgradeRules(api.KindUpdateRun, r, func(u *updateFaults) { u.run(r) }), notes
+	return outsideRules(api.KindUpdateRun, r).also(upgrades.FindingsOfRun(r)), notes
 }
 
 func strategyRules(s *api.UpdateStrategy) (rules, []string) {
-	return upgradeRules(api.KindUpdateStrategy, s, func(u *updateFaults) { u.strategyObject(s) }), annotationNotes(s.Annotations)
+	return outsideRules(api.KindUpdateStrategy, s).also(upgrades.FindingsOfStrategy(s)), annotationNotes(s.Annotations)
 }
 
 func profileRules(p *api.AutoUpgradeProfile) (rules, []string) {
-	return upgradeRules(api.KindAutoUpgradeProfile, p, func(u *updateFaults) { u.profile(p, nil) }), annotationNotes(p.Annotations)
+	return outsideRules(api.KindAutoUpgradeProfile, p).also(upgrades.FindingsOfProfile(p)), annotationNotes(p.Annotations)
 }
 
 func versionsRules(c *api.VersionCatalog) (rules, []string) {
@@ -33,14 +34,11 @@ func versionsRules(c *api.VersionCatalog) (rules, []string) {
 	if c.Name != api.CatalogDefault {
 		notes = append(notes, "metadata.name: only the catalog named "+api.CatalogDefault+" counts")
 	}
-	return upgradeRules(api.KindVersionCatalog, c, func(u *updateFaults) { u.catalog(c) }), notes
+	return outsideRules(api.KindVersionCatalog, c).also(upgrades.FindingsOfCatalog(c)), notes
 }
 
-// upgradeRules holds a document around upgrades to those of its metadata and those of judge.
-func upgradeRules(kind string, value metav1.Object, judge func(*updateFaults)) rules {
-	var u updateFaults
-	judge(&u)
-	return outsideRules(kind, value).also(u.found)
+func maintenanceRules(m *api.MemberMaintenance) (rules, []string) {
+	return outsideRules(api.KindMemberMaintenance, m).also(upgrades.FindingsOfMaintenance(m, zoneForm.MatchString)), annotationNotes(m.Annotations)
 }
 
 // gate refuses a document of a kind that only the hub writes.

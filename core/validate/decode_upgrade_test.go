@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
 	"flotilla/core/strict"
+	"flotilla/core/validate/upgrades"
 )
 
 const (
@@ -298,59 +298,18 @@ func TestNotesOfRunsAndCatalogs(t *testing.T) {
 	require.Equal(t, []string{"metadata.name: only the catalog named default counts"}, d.Notes)
 }
 
-func TestDefaultsOfRunsAndProfiles(t *testing.T) {
-	r := &api.UpdateRun{Spec: api.UpdateRunSpec{Upgrade: api.Upgrade{Type: api.UpgradeFull}}}
-	DefaultRun(r)
-	require.Equal(t, &api.NodeImageSelection{Type: api.ImagesLatest}, r.Spec.Upgrade.NodeImageSelection)
-	r = &api.UpdateRun{Spec: api.UpdateRunSpec{Upgrade: api.Upgrade{Type: api.UpgradeControlPlaneOnly}}}
-	DefaultRun(r)
-	require.Nil(t, r.Spec.Upgrade.NodeImageSelection)
-
-	p := &api.AutoUpgradeProfile{Spec: api.AutoUpgradeProfileSpec{Channel: api.ChannelRapid, OverlapPolicy: api.OverlapAllow}}
-	DefaultProfile(p)
-	require.Equal(t, api.AutoUpgradeProfileSpec{
-		Channel: api.ChannelRapid, NodeImageSelection: &api.NodeImageSelection{Type: api.ImagesLatest},
-		TriggerMode: api.TriggerReconcile, TriggerWhen: api.TriggerFirstRegion, OverlapPolicy: api.OverlapAllow,
-	}, p.Spec)
-	p = &api.AutoUpgradeProfile{Spec: api.AutoUpgradeProfileSpec{Channel: api.ChannelNodeImage}}
-	DefaultProfile(p)
-	require.Nil(t, p.Spec.NodeImageSelection)
-	require.Empty(t, AutoUpgradeProfile(&api.AutoUpgradeProfile{ObjectMeta: p.ObjectMeta, Spec: p.Spec}, nil)[1:], "defaults break no rule but the name's")
-}
-
-func TestSchedulesGetTheDayTheyWereMade(t *testing.T) {
-	now := time.Date(2026, 11, 20, 23, 30, 0, 0, time.UTC)
-	east := time.FixedZone("east", 9*3600)
-	zones := func(string) (*time.Location, error) { return east, nil }
-	m := &api.MemberMaintenance{Spec: api.MaintenanceConfiguration{
-		AutoUpgrade: &api.MaintenanceWindow{UTCOffset: "+01:00"}, NodeOSUpgrade: &api.MaintenanceWindow{TimeZone: "Asia/Tokyo"},
-		Default: &api.MaintenanceWindow{StartDate: "2026-01-01"},
-	}}
-	DefaultMaintenance(m, nil, now, zones)
-	require.Equal(t, []string{"2026-11-21", "2026-11-21", "2026-01-01"}, []string{
-		m.Spec.AutoUpgrade.StartDate, m.Spec.NodeOSUpgrade.StartDate, m.Spec.Default.StartDate,
-	})
-	later := &api.MemberMaintenance{Spec: api.MaintenanceConfiguration{AutoUpgrade: &api.MaintenanceWindow{}, Default: &api.MaintenanceWindow{UTCOffset: "-05:00"}}}
-	DefaultMaintenance(later, m, now.AddDate(0, 1, 0), zones)
-	require.Equal(t, "2026-11-21", later.Spec.AutoUpgrade.StartDate, "an edit keeps the day that intervals count from")
-	require.Equal(t, "2026-01-01", later.Spec.Default.StartDate)
-	fresh := &api.MemberMaintenance{Spec: api.MaintenanceConfiguration{AutoUpgrade: &api.MaintenanceWindow{UTCOffset: "-05:00"}}}
-	DefaultMaintenance(fresh, nil, now, zones)
-	require.Equal(t, "2026-11-20", fresh.Spec.AutoUpgrade.StartDate)
-}
-
 func TestWhatMayNotChange(t *testing.T) {
 	run := func(doc string) *api.UpdateRun { d, _ := decodeYAML(t, runHead+doc); return As[api.UpdateRun](&d) }
 	was := run("  upgrade: {type: Full, kubernetesVersion: 1.29.9}\n")
-	require.Empty(t, UpdateRunChange(was, run("  upgrade: {type: Full, kubernetesVersion: 1.30.5, nodeImageSelection: {type: Latest}}\n")))
+	require.Empty(t, upgrades.UpdateRunChange(was, run("  upgrade: {type: Full, kubernetesVersion: 1.30.5, nodeImageSelection: {type: Latest}}\n")))
 	require.Equal(t, []string{
 		"spec.upgrade.nodeImageSelection: found another selection, expected the one the run was created with; create another run",
 		`spec.autoUpgradeProfile: found "stable", expected what the hub set: nothing`,
-	}, lines(UpdateRunChange(was, run("  upgrade: {type: Full, kubernetesVersion: 1.29.9, nodeImageSelection: {type: Consistent}}\n  autoUpgradeProfile: stable\n"))))
+	}, lines(upgrades.UpdateRunChange(was, run("  upgrade: {type: Full, kubernetesVersion: 1.29.9, nodeImageSelection: {type: Consistent}}\n  autoUpgradeProfile: stable\n"))))
 
 	profile := func(strategy string) *api.AutoUpgradeProfile {
 		return &api.AutoUpgradeProfile{Spec: api.AutoUpgradeProfileSpec{Channel: api.ChannelTarget, StrategyName: strategy, TargetKubernetesVersion: "1.99"}}
 	}
-	require.Equal(t, []string{`spec.strategyName: found "b", expected the one the profile was created with, "a"`}, lines(AutoUpgradeProfileChange(profile("b"), profile("a"))))
-	require.Contains(t, lines(AutoUpgradeProfile(profile("a"), []string{"1.28", "1.29"})), `spec.targetKubernetesVersion: found "1.99", expected a minor that is released: 1.28 or 1.29`)
+	require.Equal(t, []string{`spec.strategyName: found "b", expected the one the profile was created with, "a"`}, lines(upgrades.AutoUpgradeProfileChange(profile("b"), profile("a"))))
+	require.Contains(t, lines(upgrades.AutoUpgradeProfile(profile("a"), []string{"1.28", "1.29"})), `spec.targetKubernetesVersion: found "1.99", expected a minor that is released: 1.28 or 1.29`)
 }

@@ -10,7 +10,7 @@ import (
 func validateCatalog(c *api.InstanceCatalog) rules {
 	var root *strict.Place
 	f := outsideRules(api.KindInstanceCatalog, c)
-	f.subdomain(c.Name, root.In("metadata", "name"))
+	f.Subdomain(c.Name, root.In("metadata", "name"))
 	f.membersAnnotation(c.Annotations, root.In("metadata", "annotations"))
 	types := root.In("spec", "types")
 	seen := make(map[string]int)

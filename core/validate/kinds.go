@@ -8,6 +8,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/strict"
+	"flotilla/core/validate/upgrades"
 )
 
 // Kind is what is known of one kind: a new one is a new row of kinds.
@@ -55,29 +56,45 @@ func allKinds() table {
 	placement := of(api.GroupPlacement, api.AuditPlacement, placementRules)
 	placement.fill, placement.change = fills(Default), changes(PlacementUpdate)
 	run := of(api.GroupFlotilla, api.AuditRun, runRules)
-	run.fill = fills(DefaultRun)
+	run.fill = fills(upgrades.DefaultRun)
 	profile := of(api.GroupFlotilla, api.AuditProfile, profileRules)
-	profile.fill, profile.change = fills(DefaultProfile), changes(AutoUpgradeProfileChange)
+	profile.fill, profile.change = fills(upgrades.DefaultProfile), changes(upgrades.AutoUpgradeProfileChange)
 	clusterOverride := of(api.GroupPlacement, api.AuditOverride, clusterOverrideRules)
 	clusterOverride.fill = fills(func(o *api.ClusterResourceOverride) { defaultOverride(o.Spec.Placement.Any(), &o.Spec.Policy) })
 	clusterOverride.change = changes(clusterOverrideChange)
 	override := of(api.GroupPlacement, api.AuditOverride, overrideRules)
 	override.fill = fills(func(o *api.ResourceOverride) { defaultOverride(o.Spec.Placement, &o.Spec.Policy) })
 	override.change = changes(overrideChange)
+	staged := of(api.GroupPlacement, api.AuditRun, stagedRunRules)
+	staged.fill, staged.change = fills(defaultStagedRun), changes(stagedRunChange)
+	stages := of(api.GroupPlacement, api.AuditStagedStrategy, stagedStrategyRules)
+	stages.fill = fills(defaultStagedStrategy)
+	eviction := of(api.GroupPlacement, api.AuditEviction, evictionRules)
+	eviction.change = changes(evictionChange)
+	approval := Kind{group: api.GroupPlacement, Type: reflect.TypeFor[api.ApprovalRequest](), read: (*reading).approval}
 	return table{
-		api.KindClusterResourcePlacement: placement,
-		api.KindResourcePlacement:        placement,
-		api.KindMemberCluster:            {group: api.GroupCluster, Type: reflect.TypeFor[api.MemberCluster](), Token: api.AuditMember, read: (*reading).member, fill: fills(DefaultMember)},
-		api.KindClusterResourceOverride:  clusterOverride,
-		api.KindResourceOverride:         override,
-		api.KindUpdateRun:                run,
-		api.KindUpdateStrategy:           of(api.GroupFlotilla, "strategy", strategyRules),
-		api.KindAutoUpgradeProfile:       profile,
-		api.KindVersionCatalog:           of(api.GroupFlotilla, "catalog", versionsRules),
-		api.KindMemberMaintenance:        of(api.GroupFlotilla, "maintenance", maintenanceRules),
-		api.KindGate:                     {group: api.GroupFlotilla, shared: true, Type: reflect.TypeFor[api.Gate](), read: (*reading).gate},
-		api.KindNodePool:                 {group: api.GroupKarpenter, shared: true, Type: reflect.TypeFor[api.NodePool](), Token: api.AuditNodePool, read: (*reading).pool},
-		api.KindInstanceCatalog:          instances(),
+		api.KindClusterResourcePlacement:    placement,
+		api.KindResourcePlacement:           placement,
+		api.KindMemberCluster:               {group: api.GroupCluster, Type: reflect.TypeFor[api.MemberCluster](), Token: api.AuditMember, read: (*reading).member, fill: fills(DefaultMember)},
+		api.KindClusterResourceOverride:     clusterOverride,
+		api.KindResourceOverride:            override,
+		api.KindClusterStagedUpdateRun:      staged,
+		api.KindStagedUpdateRun:             staged,
+		api.KindClusterStagedUpdateStrategy: stages,
+		api.KindStagedUpdateStrategy:        stages,
+		api.KindEviction:                    eviction,
+		api.KindDisruptionBudget:            of(api.GroupPlacement, api.AuditBudget, budgetRules),
+		api.KindRolloutCheck:                of(api.GroupFlotilla, api.AuditCheck, rolloutCheckRules),
+		api.KindUpdateRun:                   run,
+		api.KindClusterApprovalRequest:      approval,
+		api.KindApprovalRequest:             approval,
+		api.KindUpdateStrategy:              of(api.GroupFlotilla, "strategy", strategyRules),
+		api.KindAutoUpgradeProfile:          profile,
+		api.KindVersionCatalog:              of(api.GroupFlotilla, "catalog", versionsRules),
+		api.KindMemberMaintenance:           of(api.GroupFlotilla, "maintenance", maintenanceRules),
+		api.KindGate:                        {group: api.GroupFlotilla, shared: true, Type: reflect.TypeFor[api.Gate](), read: (*reading).gate},
+		api.KindNodePool:                    {group: api.GroupKarpenter, shared: true, Type: reflect.TypeFor[api.NodePool](), Token: api.AuditNodePool, read: (*reading).pool},
+		api.KindInstanceCatalog:             instances(),
 	}
 }
 

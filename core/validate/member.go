@@ -31,7 +31,7 @@ func (r *reading) member() {
 func validateMember(m *api.MemberCluster) rules {
 	f := newRules()
 	meta := (*strict.Place)(nil).Child("metadata")
-	f.dnsLabel(m.Name, meta.Child("name"))
+	f.Label(m.Name, meta.Child("name"))
 	if m.Namespace != "" {
 		f.Add(meta.Child("namespace"), strict.Quote(m.Namespace), "nothing: a MemberCluster lies in no namespace", nil)
 	}
@@ -120,7 +120,7 @@ func validateContent(o api.ObjectRef, meta *contentMeta) rules {
 	}
 	f.contentName(o, meta.Name, at.Child("name"))
 	if meta.Namespace != "" {
-		f.dnsLabel(meta.Namespace, at.Child("namespace"))
+		f.Label(meta.Namespace, at.Child("namespace"))
 	}
 	f.labels(meta.Labels, at.Child("labels"))
 	for _, key := range slices.Sorted(maps.Keys(meta.Annotations)) {
@@ -135,12 +135,12 @@ func (fs rules) contentName(o api.ObjectRef, name string, at *strict.Place) {
 	case name == "":
 		fs.Add(at, "nothing", "a name", nil)
 	case group == "" && slices.Contains(labelNamed, o.Kind):
-		fs.dnsLabel(name, at)
+		fs.Label(name, at)
 	case strings.HasSuffix(group, ".k8s.io"):
 		if why := content.IsPathSegmentName(name); len(why) > 0 || !api.Printable(name) {
 			fs.Add(at, strict.Quote(name), "a name of printable characters without '/' and '%', and not '.' or '..'", nil)
 		}
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
-		fs.Add(at, strict.Quote(name), "at most 253 lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit", lowered(name, validation.IsDNS1123Subdomain))
+		fs.Add(at, strict.Quote(name), "at most 253 lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit", strict.Lowered(name, validation.IsDNS1123Subdomain))
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/strict"
+	"flotilla/core/validate/budgets"
 )
 
 // Shapes of text that Karpenter's API server holds a NodePool to.
@@ -33,7 +34,7 @@ var consolidationPolicies = []string{api.WhenEmptyOrUnderutilized, api.WhenEmpty
 func validateNodePool(p *api.NodePool) rules {
 	var root *strict.Place
 	f := outsideRules(api.KindNodePool, p)
-	f.subdomain(p.Name, root.In("metadata", "name"))
+	f.Subdomain(p.Name, root.In("metadata", "name"))
 	f.poolAnnotations(p.Annotations, root.In("metadata", "annotations"))
 	spec := root.Child("spec")
 	f.poolTemplate(&p.Spec.Template, spec.Child("template"))
@@ -107,7 +108,7 @@ var nodeOperators = []string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"
 func (fs rules) nodeRequirement(r *api.NodeRequirement, at *strict.Place) {
 	fs.qualifiedName(r.Key, at.Child("key"))
 	fs.choice(r.Operator, at.Child("operator"), nodeOperators...)
-	values, operator := at.Child("values"), meant(r.Operator, nodeOperators...)
+	values, operator := at.Child("values"), strict.Meant(r.Operator, nodeOperators...)
 	switch operator {
 	case "In", "NotIn":
 		if len(r.Values) == 0 {
@@ -187,7 +188,7 @@ func (fs rules) poolDisruption(d *api.PoolDisruption, at *strict.Place) {
 	}
 }
 
-// budget refuses what can never be evaluated (N18); what only never counts is for LintBudgets.
+// budget refuses what can never be evaluated (N18); what only never counts is for budgets.Lint.
 func (fs rules) budget(b *api.DisruptionBudget, at *strict.Place) {
 	if !budgetNodes.MatchString(b.Limit()) {
 		fs.Add(at.Child("nodes"), strict.Quote(b.Limit()), `a number of nodes like "5", or a percentage from "0%" to "100%"`, nil)
@@ -265,7 +266,7 @@ func nodePoolNotes(p *api.NodePool) []string {
 	if d != nil && d.ConsolidationPolicy == api.WhenUnderutilized {
 		notes = append(notes, "spec.disruption.consolidationPolicy: WhenUnderutilized is read as "+api.WhenEmptyOrUnderutilized)
 	}
-	return append(notes, LintBudgets(p)...)
+	return append(notes, budgets.Lint(p)...)
 }
 
 // NodePoolZones refuses time zones of a pool's budgets that nobody knows; known is asked for each name

@@ -13,7 +13,7 @@ import (
 
 func clusterOverrideRules(o *api.ClusterResourceOverride) (rules, []string) {
 	f := outsideRules(api.KindClusterResourceOverride, o)
-	f.subdomain(o.Name, strict.At("metadata.name"))
+	f.Subdomain(o.Name, strict.At("metadata.name"))
 	spec := strict.At("spec")
 	f.overridePlacement(o.Spec.Placement.Any(), false, spec.Child("placement"))
 	f.overrideSelectors(o.Spec.ClusterResourceSelectors, false, spec.Child("clusterResourceSelectors"))
@@ -31,11 +31,11 @@ func overrideRules(o *api.ResourceOverride) (rules, []string) {
 }
 
 func (fs rules) overrideMeta(meta metav1.Object, at *strict.Place) {
-	fs.subdomain(meta.GetName(), at.Child("name"))
+	fs.Subdomain(meta.GetName(), at.Child("name"))
 	if meta.GetNamespace() == "" {
 		fs.Add(at.Child("namespace"), "nothing", "the namespace of the objects that are changed", nil)
 	} else {
-		fs.dnsLabel(meta.GetNamespace(), at.Child("namespace"))
+		fs.Label(meta.GetNamespace(), at.Child("namespace"))
 	}
 	fs.labels(meta.GetLabels(), at.Child("labels"))
 	fs.annotations(meta.GetAnnotations(), at.Child("annotations"))
@@ -45,7 +45,7 @@ func (fs rules) overridePlacement(p *api.OverridePlacement, namespaced bool, at 
 	if p == nil {
 		return
 	}
-	fs.subdomain(p.Name, at.Child("name"))
+	fs.Subdomain(p.Name, at.Child("name"))
 	switch scope := at.Child("scope"); {
 	case !fs.choice(p.Scope, scope, api.OverrideScopeCluster, api.OverrideScopeNamespaced):
 	case p.Scope == api.OverrideScopeNamespaced && !namespaced:
@@ -151,7 +151,7 @@ func (fs rules) overridePatch(p *api.JSONPatchOverride, at *strict.Place) {
 		fs.Add(value, "nothing", "the value for operation "+p.Op, nil)
 	}
 	if expected := PatchPath(p.Path); expected != "" {
-		fs.Add(at.Child("path"), shown(p.Path), expected, nil)
+		fs.Add(at.Child("path"), strict.Shown(p.Path), expected, nil)
 	}
 	if p.Value != nil {
 		fs.overrideVariables(string(p.Value.Raw), value)

@@ -15,9 +15,6 @@ import (
 	"flotilla/core/strict"
 )
 
-// maxNameLength of placements and members: records and messages carry their names.
-const maxNameLength = 63
-
 // Placement returns every rule that a placement breaks, defaulted or not: KubeFleet's
 // with ours (D1 to D29), and, when old is the stored placement, those about changing it.
 func Placement(p, old *api.Placement) strict.Faults {
@@ -54,7 +51,7 @@ func (fs rules) also(more strict.Findings) rules {
 }
 
 func placementRules(p *api.Placement) (rules, []string) {
-	return validatePlacement(p), append(annotationNotes(p.Annotations, api.AnnotationFailoverAfter, api.AnnotationProgressDeadline, api.AnnotationPaused), placementNotes(p)...)
+	return validatePlacement(p), append(annotationNotes(p.Annotations, api.AnnotationFailoverAfter, api.AnnotationProgressDeadline, api.AnnotationPaused, api.AnnotationRolloutCheck), placementNotes(p)...)
 }
 
 func validatePlacement(p *api.Placement) rules {
@@ -65,6 +62,7 @@ func validatePlacement(p *api.Placement) rules {
 	f.annotations(p.Annotations, root.In("metadata", "annotations"))
 	f.failover(p, root.In("metadata", "annotations"))
 	f.progressDeadline(p, root.In("metadata", "annotations"))
+	f.namesCheck(p.Annotations, root.In("metadata", "annotations"))
 	spec := root.Child("spec")
 	f.selectors(p, spec.Child("resourceSelectors"))
 	f.policy(p.Spec.Policy, spec.Child("policy"))
@@ -84,6 +82,9 @@ func validateUpdate(p, old *api.Placement) rules {
 		f.Add(at, "nothing", "a policy of type "+string(old.Spec.Policy.Type())+": a policy that was set cannot be removed", nil)
 	} else if was, is := old.Spec.Policy.Type(), p.Spec.Policy.Type(); was != is {
 		f.Add(at.Child("placementType"), string(is), string(was)+": the type of a placement cannot change; delete it and make another", strict.TextNode(string(was)))
+	}
+	if old.Spec.Strategy.Type == api.StrategyExternal && p.Spec.Strategy.Type != api.StrategyExternal {
+		f.Add(root.In("spec", "strategy", "type"), shown(p.Spec.Strategy.Type), "External: members hold what staged runs gave them; delete the placement and make another", strict.TextNode(api.StrategyExternal))
 	}
 	was, is := scopeOf(old), scopeOf(p)
 	if was != is {
@@ -105,48 +106,16 @@ func scopeOf(p *api.Placement) string {
 }
 
 func (fs rules) placementName(p *api.Placement, at *strict.Place) {
-	fs.subdomain(p.Name, at.Child("name"))
+	fs.Subdomain(p.Name, at.Child("name"))
 	namespace := at.Child("namespace")
 	switch {
 	case p.Kind == api.KindResourcePlacement && p.Namespace == "":
 		fs.Add(namespace, "nothing", "the namespace whose objects are placed", nil)
 	case p.Kind == api.KindResourcePlacement:
-		fs.dnsLabel(p.Namespace, namespace)
+		fs.Label(p.Namespace, namespace)
 	case p.Namespace != "":
 		fs.Add(namespace, strict.Quote(p.Namespace), "nothing: a "+p.Kind+" lies in no namespace", nil)
 	}
-}
-
-// subdomain holds a name to DNS-1123 and to the length that placements and members may have.
-func (fs rules) subdomain(name string, at *strict.Place) {
-	switch {
-	case name == "":
-		fs.Add(at, "nothing", "a name", nil)
-	case len(name) > maxNameLength:
-		fs.Add(at, strict.Quote(name), fmt.Sprintf("at most %d characters, not %d", maxNameLength, len(name)), nil)
-	case len(validation.IsDNS1123Subdomain(name)) > 0:
-		fs.Add(at, strict.Quote(name), "lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit", lowered(name, validation.IsDNS1123Subdomain))
-	}
-}
-
-func (fs rules) dnsLabel(name string, at *strict.Place) {
-	switch {
-	case name == "":
-		fs.Add(at, "nothing", "a name", nil)
-	case len(name) > maxNameLength:
-		fs.Add(at, strict.Quote(name), fmt.Sprintf("at most %d characters, not %d", maxNameLength, len(name)), nil)
-	case len(validation.IsDNS1123Label(name)) > 0:
-		fs.Add(at, strict.Quote(name), "lower-case letters, digits and '-', beginning and ending with a letter or digit", lowered(name, validation.IsDNS1123Label))
-	}
-}
-
-// lowered proposes a name in lower case with dashes for underscores, when that is all it needs.
-func lowered(name string, rule func(string) []string) *strict.Node {
-	fixed := strings.ReplaceAll(strings.ToLower(name), "_", "-")
-	if len(rule(fixed)) > 0 {
-		return nil
-	}
-	return strict.TextNode(fixed)
 }
 
 func (fs rules) labels(labels map[string]string, at *strict.Place) {
@@ -231,15 +200,6 @@ func (fs rules) choice(value string, at *strict.Place, words ...string) bool {
 	return false
 }
 
-// meant is the word that a value stands for: itself, or the one it was most likely meant to be; "" when
-// that cannot be told. What depends on a misspelt word is judged by the word that was meant.
-func meant(value string, words ...string) string {
-	if slices.Contains(words, value) {
-		return value
-	}
-	return strict.Nearest(value, words)
-}
-
 // labelSelector checks that a selector can be parsed.
 func (fs rules) labelSelector(s *metav1.LabelSelector, at *strict.Place) {
 	if s == nil {
@@ -259,7 +219,7 @@ func (fs rules) labelExpression(e metav1.LabelSelectorRequirement, at *strict.Pl
 		return
 	}
 	fs.choice(string(e.Operator), at.Child("operator"), words...)
-	switch operator := meant(string(e.Operator), words...); operator {
+	switch operator := strict.Meant(string(e.Operator), words...); operator {
 	case "In", "NotIn":
 		if len(e.Values) == 0 {
 			fs.Add(at.Child("values"), "nothing", "at least one value for operator "+operator, nil)

@@ -252,11 +252,8 @@ func TestRulesOfStrategies(t *testing.T) {
     deleteStrategy: {propagationPolicy: Abandon}
     reportBackStrategy: {type: Disabled}
 `, nil},
-		{"External", "    type: External\n", []string{
-			`spec.strategy.type: found "External", expected RollingUpdate: staged runs of content, which External leaves the rollout to, are not built yet`,
-		}},
+		{"External", "    type: External\n", nil},
 		{"External with rolling update", "    type: External\n    rollingUpdate: {}\n", []string{
-			`spec.strategy.type: found "External", expected RollingUpdate: staged runs of content, which External leaves the rollout to, are not built yet`,
 			"spec.strategy.rollingUpdate: found a map, expected nothing, because type is External",
 		}},
 		{"unknown", "    type: Recreate\n", []string{`spec.strategy.type: found "Recreate", expected RollingUpdate or External`}},

@@ -31,7 +31,7 @@ func (fs rules) policy(p *api.Policy, at *strict.Place) {
 	}
 	if !fs.choice(string(p.PlacementType), at.Child("placementType"), placementTypes...) {
 		asMeant := *p
-		asMeant.PlacementType = api.PlacementType(cmp.Or(meant(string(p.PlacementType), placementTypes...), string(p.PlacementType)))
+		asMeant.PlacementType = api.PlacementType(cmp.Or(strict.Meant(string(p.PlacementType), placementTypes...), string(p.PlacementType)))
 		p = &asMeant
 	}
 	fs.memberNames(p, at.Child("clusterNames"))
@@ -59,7 +59,7 @@ func (fs rules) memberNames(p *api.Policy, at *strict.Place) {
 		return
 	}
 	for i, name := range names {
-		fs.subdomain(name, at.Item(i))
+		fs.Subdomain(name, at.Item(i))
 		if j := slices.Index(names, name); j < i {
 			fs.Add(at.Item(i), strict.Quote(name)+" again", "each name once", nil)
 		}
@@ -191,7 +191,7 @@ func withOperator(t api.Toleration) api.Toleration {
 
 func (fs rules) toleration(t api.Toleration, at *strict.Place) {
 	fs.choice(t.Operator, at.Child("operator"), api.TolerationEqual, api.TolerationExists)
-	operator := meant(withOperator(t).Operator, api.TolerationEqual, api.TolerationExists)
+	operator := strict.Meant(withOperator(t).Operator, api.TolerationEqual, api.TolerationExists)
 	exists := operator == api.TolerationExists
 	switch {
 	case t.Key == "" && operator == api.TolerationEqual:

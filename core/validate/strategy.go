@@ -10,12 +10,9 @@ import (
 	"flotilla/core/strict"
 )
 
-// strategy checks how content moves over members (D9, D20).
+// strategy checks how content moves over members (D9).
 func (fs rules) strategy(s *api.Strategy, at *strict.Place) {
 	fs.choice(s.Type, at.Child("type"), api.StrategyRollingUpdate, api.StrategyExternal)
-	if s.Type == api.StrategyExternal {
-		fs.Add(at.Child("type"), strict.Quote(s.Type), "RollingUpdate: staged runs of content, which External leaves the rollout to, are not built yet", nil)
-	}
 	if r := s.RollingUpdate; r != nil {
 		at := at.Child("rollingUpdate")
 		if s.Type == api.StrategyExternal {

@@ -31,7 +31,7 @@ type Answer struct {
 // String renders the answer on several lines, the way the command line prints it.
 func (a *Answer) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s on %s: %s\n  %s\n", a.Placement, a.Member, a.standing(), a.Verdict.Reason)
+	fmt.Fprintf(&text, "%s on %s: %s\n  %s\n", a.Placement, a.Member, a.Standing(), a.Verdict.Reason)
 	for _, c := range a.Checks {
 		fmt.Fprintf(&text, "  %s %s\n", mark(c.Passed), c)
 	}
@@ -63,7 +63,8 @@ func (a *Answer) String() string {
 	return text.String()
 }
 
-func (a *Answer) standing() string {
+// Standing is the verdict in a few words, "not picked (taint)".
+func (a *Answer) Standing() string {
 	switch v := &a.Verdict; {
 	case v.Picked:
 		return "picked"

@@ -31,7 +31,7 @@ func Explain(in schedule.Input, member string) Answer {
 		return a
 	}
 	e := newSearch(in, member, v)
-	if a.Flip = e.smallest(); a.Flip == nil {
+	if a.Flip, _ = e.smallest(); a.Flip == nil {
 		a.NoFlip = e.nothing(a.Checks)
 	}
 	return a
@@ -46,6 +46,8 @@ type search struct {
 	// scratch is a copy of the fleet, made when first needed, for changes of the member alone: each
 	// replaces the one before.
 	scratch *schedule.Fleet
+	// filling leaves out what asks for more members: that fills no slot.
+	filling bool
 }
 
 func newSearch(in schedule.Input, name string, verdict verdict.Verdict) *search {
@@ -88,7 +90,7 @@ const (
 )
 
 // smallest tries candidates by their least cost and stops when no other can be smaller.
-func (s *search) smallest() *Flip {
+func (s *search) smallest() (*Flip, int) {
 	candidates := s.candidates()
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.least, b.least) })
 	var best *Flip
@@ -101,7 +103,7 @@ func (s *search) smallest() *Flip {
 			best, bestCost = flip, cost
 		}
 	}
-	return best
+	return best, bestCost
 }
 
 func (s *search) candidates() []candidate {
@@ -124,6 +126,9 @@ func (s *search) candidates() []candidate {
 			Command: s.command("edit"),
 		})}
 	case verdict.FilterSpread:
+		if s.filling {
+			return s.spread()
+		}
 		return append(s.spread(), s.scale())
 	case verdict.FilterRank:
 		return append(s.preferred(), s.scale())

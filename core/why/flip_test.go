@@ -2,6 +2,7 @@ package why_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,7 +33,11 @@ func randomInput(seed uint64) schedule.Input {
 			})
 		}
 		if s.Chance(3) {
-			in.Evicted = []string{sim.Pick(s, members...).Name}
+			evicted := sim.Pick(s, members...).Name
+			in.Evicted = []string{evicted}
+			if s.Chance(2) { // it gave the placement up
+				in.Existing = slices.DeleteFunc(in.Existing, func(e schedule.Existing) bool { return e.Member == evicted })
+			}
 		}
 	}
 	return in

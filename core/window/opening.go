@@ -55,6 +55,14 @@ func (s *Schedule) Next(now time.Time) Opening {
 	return o
 }
 
+// Opens tells an opening in UTC and on the clock of the schedule.
+func (s *Schedule) Opens(at time.Time) string {
+	if at.IsZero() {
+		return "does not open within 400 days"
+	}
+	return "opens at " + at.Format(time.RFC3339) + s.Local(at).Format(" (Mon 15:04 MST)")
+}
+
 // next also returns the number of the occurrence that the window belongs to.
 func (s *Schedule) next(now time.Time) (Opening, int) {
 	if s == nil {

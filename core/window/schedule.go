@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
-	"flotilla/core/validate"
+	"flotilla/core/validate/upgrades"
 )
 
 // Zones finds a zone by its IANA name, as time.LoadLocation does.
@@ -43,7 +43,7 @@ const (
 // Parse turns a schedule of a member into one that can be asked. It returns the faults of the
 // schedule, with paths that begin at path, as its error. An empty start date means: since for ever.
 func Parse(path string, w *api.MaintenanceWindow, zones Zones) (*Schedule, error) {
-	if faults := validate.MaintenanceWindow(path, w, zones.Known); len(faults) > 0 {
+	if faults := upgrades.MaintenanceWindow(path, w, zones.Known); len(faults) > 0 {
 		return nil, faults
 	}
 	s := &Schedule{duration: int64(w.DurationHours) * 3600, startTime: clockSeconds(w.StartTime)}

@@ -12,6 +12,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/orchestration"
+	"flotilla/hub/disruptor/told"
 	"flotilla/subjects"
 )
 
@@ -123,27 +124,13 @@ func TestStateThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Of what came since the last pass the newest of each node is taken in, in the order in which it came.
-func TestInboxKeepsTheOrder(t *testing.T) {
-	var in inbox
-	for _, a := range []arrival{{node: "n1", body: []byte("1")}, {body: []byte("2")}, {node: "n2", body: []byte("3")}, {body: []byte("4")}, {node: "n1", body: []byte("5")}} {
-		in.push(a)
-	}
-	text := ""
-	for _, a := range in.take() {
-		text += string(a.body)
-	}
-	require.Equal(t, "345", text)
-	require.Empty(t, in.take())
-}
-
 // A member is not forgotten while something of it waits to be read.
 func TestRosterKeepsWhoIsHeardOf(t *testing.T) {
 	r := roster{members: map[string]*memberState{}}
-	r.push("berlin", arrival{node: "n1", body: []byte("1")})
+	r.push("berlin", told.Arrival{})
 	r.forget("berlin")
 	require.Equal(t, []string{"berlin"}, r.names())
-	require.Len(t, r.get("berlin").inbox.take(), 1)
+	require.True(t, r.get("berlin").Lift().Inventory)
 	r.forget("berlin")
 	r.forget("oslo")
 	require.Empty(t, r.names())

@@ -40,8 +40,6 @@ const (
 	// freeFor is how long a member that nobody holds is kept for an update run that waits for it. A run that
 	// does not take it in that time waits for its turn among other members.
 	freeFor = time.Minute
-	// mostSkew is how far the clocks of an agent and the hub may be apart.
-	mostSkew = 15 * time.Minute
 )
 
 // Keys of the queue are members and "pool:<NodePool>"; no member has a colon in its name.
@@ -91,11 +89,13 @@ type Disruptor struct {
 	records      *records
 	queue        *loop.Queue
 	feed         *watch.NodeFeed
-	interner     interner
 	roster       roster
 	provisioning *provisioning
 	fleet        *fleet
 	awaited      *awaited
+	// countedAll says that all members were counted since there are NodePools.
+	counting   sync.Mutex
+	countedAll bool
 	// written is when the record of each pool was written last.
 	written sync.Map
 	news    atomic.Pointer[func()]
@@ -137,14 +137,13 @@ func (d *Disruptor) Run(ctx context.Context) error {
 			return fmt.Errorf("starting to follow the nodes of members: %w", err)
 		}
 	}
-	d.prime(ctx)
+	d.countAll(ctx)
 	d.watch()
 	d.queue.Run(ctx, d.work)
 	return nil
 }
 
-// prime reads what is stored and counts all members once, so that no fleet-wide budget is spent on a count
-// that lacks some.
+// prime reads what is stored and counts all members, until ctx ends.
 func (d *Disruptor) prime(ctx context.Context) {
 	names := make(chan string)
 	var running sync.WaitGroup
@@ -156,7 +155,10 @@ func (d *Disruptor) prime(ctx context.Context) {
 		})
 	}
 	for _, name := range d.roster.names() {
-		names <- name
+		select {
+		case names <- name:
+		case <-ctx.Done():
+		}
 	}
 	close(names)
 	running.Wait()
@@ -166,6 +168,9 @@ func (d *Disruptor) count(ctx context.Context, m *memberState) {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
 	d.fold(m)
+	if !d.wanted(m) {
+		d.queue.AddAt(m.name, m.kept)
+	}
 	s, err := d.gather(ctx, m)
 	if err != nil {
 		d.options.Log.Warn().Err(err).Str("member", m.name).Msg("counting the nodes of a member")
@@ -178,12 +183,12 @@ func (d *Disruptor) count(ctx context.Context, m *memberState) {
 // countBroken counts the nodes of a member whose records cannot all be read: those that its disruptions
 // hold, or all when those are not known, spend budgets that it shares.
 func (d *Disruptor) countBroken(m *memberState, why error) {
-	s := simulate.State{Cluster: m.view.Cluster}
+	s := simulate.State{Cluster: m.View.Cluster}
 	if record, _, _, err := d.records.disruptions.Find(m.name); err == nil {
 		s.Busy = orchestration.Busy(record.Disruptions)
 	} else {
 		s.Busy = map[string]bool{}
-		for _, n := range m.view.Cluster.Names() {
+		for _, n := range m.View.Cluster.Names() {
 			s.Busy[n] = true
 		}
 	}
@@ -200,6 +205,7 @@ func (d *Disruptor) work(ctx context.Context, key string) (time.Time, error) {
 	if !d.synced() {
 		return d.options.Now().Add(behind), nil
 	}
+	d.countAll(ctx)
 	if pool, ok := strings.CutPrefix(key, poolKeyPrefix); ok {
 		return d.followPool(ctx, pool)
 	}
@@ -213,6 +219,7 @@ func (d *Disruptor) watch() {
 	d.records.seen.OnChange(d.noteMember)
 	d.records.disruptions.OnChange(d.queue.Add)
 	d.records.locks.OnChange(d.queue.Add)
+	d.records.freezes.OnChange(func(string) { d.wakeAll() })
 	d.records.runs.OnChange(d.noteRun)
 	d.records.poolSpecs.OnChange(func(name string) { d.noteProvisioning(); d.wakePools([]string{name}) })
 	d.records.pools.OnChange(func(name string) { d.wakePools([]string{name}) })
@@ -231,7 +238,7 @@ func (d *Disruptor) watch() {
 // noteMember wakes a member whose labels or state may have changed, and the pools that may be its.
 func (d *Disruptor) noteMember(name string) {
 	d.queue.AddAt(name, d.options.Now().Add(settle))
-	d.wakePools(d.poolNames())
+	d.wakePools(names(d.records.poolSpecs))
 }
 
 func (d *Disruptor) noteProvisioning() {
@@ -241,17 +248,9 @@ func (d *Disruptor) noteProvisioning() {
 
 // wakeAll has all members looked at soon.
 func (d *Disruptor) wakeAll() {
-	for _, e := range d.records.members.All() {
-		d.queue.AddAt(e.Name, d.options.Now().Add(settle))
+	for _, name := range names(d.records.members) {
+		d.queue.AddAt(name, d.options.Now().Add(settle))
 	}
-}
-
-func (d *Disruptor) poolNames() []string {
-	var out []string
-	for _, e := range d.records.poolSpecs.All() {
-		out = append(out, e.Name)
-	}
-	return out
 }
 
 // wakePools has the records of pools looked at soon, but not more often than every few seconds.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus/bustest"
+	"flotilla/bus/holds"
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/capacity"
@@ -244,7 +245,7 @@ func TestDeposedHubWritesNothing(t *testing.T) {
 // While an update run holds a member nothing begins there, and while one waits for it nothing new does.
 func TestUpdateRunsAndDisruptionsExclude(t *testing.T) {
 	h := newHarness(t, quick(), "berlin")
-	locks := store.LocksOf(h.store.State.As(subjects.Disruptor))
+	locks := holds.LocksOf(h.store.State.As(subjects.Disruptor))
 	_, err := h.store.Writer.Write(bustest.Context(t), locks.Take("berlin", "u/berlin/1", "run web-1", elsewhen.Now()))
 	require.NoError(t, err)
 	h.pool("a", "1")

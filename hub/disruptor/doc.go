@@ -9,6 +9,11 @@
 // that takes over chooses anew. A pass whose last one found nothing is skipped until something changes,
 // or a time comes that the decision named, or five minutes are over.
 //
+// While there are no NodePools nothing can be decided about members but what persons ask for: what agents
+// tell is held as it is stored. A member is decoded and decided about when somebody asks for it, for as
+// long as somebody goes on asking and two minutes more, and while a disruption of it has not ended. An
+// inventory that no longer names a node has that node alone read, and purged.
+//
 // Passes of several members run side by side. Those whose pools share a fleet-wide budget go one after
 // another, from the count of what is spent to the commit of what is spent next. Nothing is decided on a
 // view that is too old; the record says so.

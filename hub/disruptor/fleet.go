@@ -66,8 +66,12 @@ func (f *fleet) of(member string) (census, bool) {
 	return c, ok
 }
 
-// Nodes are those of all members that belong to pools, as their agents told them last, by member.
+// Nodes are those of all members that belong to pools, as their agents told them last, by member. Where
+// there are no NodePools they are counted first, which takes a few seconds at most.
 func (d *Disruptor) Nodes() map[string][]*api.NodeState {
+	if !d.pooled() {
+		d.countUnwanted()
+	}
 	d.fleet.mu.Lock()
 	defer d.fleet.mu.Unlock()
 	out := make(map[string][]*api.NodeState, len(d.fleet.counts))
@@ -110,6 +114,20 @@ type sharedBudget struct {
 
 func (b *sharedBudget) covers(pools []string) bool {
 	return slices.ContainsFunc(b.pools, func(p string) bool { return slices.Contains(pools, p) })
+}
+
+// allows is how many more nodes may go, by the amount that allows least.
+func (b *sharedBudget) allows(counts []disruption.FleetCount) (by string, left int, err error) {
+	for _, amount := range b.amounts {
+		n, err := disruption.FleetAllowed(amount, counts)
+		if err != nil {
+			return "", 0, err
+		}
+		if by == "" || n < left {
+			by, left = amount, n
+		}
+	}
+	return by, left, nil
 }
 
 // sharedBudgets are the fleet-wide budgets that some pools name, sorted by name.
@@ -174,17 +192,12 @@ func (f *fleet) left(budgets []sharedBudget, member string, own map[string]disru
 	var line strings.Builder
 	for i := range budgets {
 		b := &budgets[i]
-		counts := f.counted(b, member, own)
-		for j, amount := range b.amounts {
-			n, err := disruption.FleetAllowed(amount, counts)
-			if err != nil {
-				return nil, "", err
-			}
-			if j == 0 || n < out[b.name] {
-				out[b.name] = n
-			}
+		_, n, err := b.allows(f.counted(b, member, own))
+		if err != nil {
+			return nil, "", err
 		}
-		fmt.Fprintf(&line, "%s=%d ", b.name, out[b.name])
+		out[b.name] = n
+		fmt.Fprintf(&line, "%s=%d ", b.name, n)
 	}
 	return out, line.String(), nil
 }

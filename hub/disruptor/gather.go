@@ -31,7 +31,7 @@ func (d *Disruptor) gather(ctx context.Context, m *memberState) (*situation, err
 		return nil, err
 	}
 	s.in.Record, s.revision = record, revision
-	s.in.State = simulate.State{Cluster: m.view.Cluster, Now: d.options.Now(), Rules: d.options.Rules}
+	s.in.State = simulate.State{Cluster: m.View.Cluster, Now: d.options.Now(), Rules: d.options.Rules}
 	s.in.Results = d.records.resultsOf(&record)
 	labels, state, found, err := d.records.labels(m.name)
 	if err != nil {
@@ -42,8 +42,8 @@ func (d *Disruptor) gather(ctx context.Context, m *memberState) (*situation, err
 	s.in.State.Pools = slices.Concat(s.pools.parsed, d.endingOn(m, &s.pools))
 	s.unknown = d.unknown(m)
 	s.in.State.Stale = s.unknown
-	s.in.Declined = d.feed.Synced() && m.view.Declined()
-	s.in.Hold = cmp.Or(d.hold(m.name, state), m.skewed(), s.pools.fault)
+	s.in.Declined = d.feed.Synced() && m.View.Declined()
+	s.in.Hold = cmp.Or(d.hold(m.name, state), m.Skewed(), s.pools.fault)
 	s.in.Lock = d.lockOf(m)
 	return s, nil
 }
@@ -53,7 +53,7 @@ func (d *Disruptor) endingOn(m *memberState, o *memberPools) (out []*capacity.Po
 	if len(o.ending) == 0 {
 		return nil
 	}
-	there := disruption.CountPools(&simulate.State{Cluster: m.view.Cluster})
+	there := disruption.CountPools(&simulate.State{Cluster: m.View.Cluster})
 	for _, p := range o.ending {
 		if there[p.Name].Nodes > 0 {
 			out = append(out, p)
@@ -67,14 +67,17 @@ func (d *Disruptor) unknown(m *memberState) string {
 	if !d.feed.Synced() {
 		return "the states of nodes are being read anew"
 	}
-	return m.stale(d.options.Now(), d.options.MostAge)
+	return m.Stale(d.options.Now(), d.options.MostAge)
 }
 
 // hold says why nothing new may begin on a member.
 func (d *Disruptor) hold(member string, state api.MemberState) string {
+	frozen := d.records.frozen(member)
 	switch {
 	case d.options.Disabled:
 		return "node disruption is switched off on the hub (disruption.enabled)"
+	case frozen != "":
+		return frozen
 	case state != api.MemberReady:
 		return d.records.unready(member, state)
 	default:
@@ -114,7 +117,7 @@ func (d *Disruptor) share(m *memberState, s *situation) {
 	}
 	s.in.State.FleetAllowed = left
 	s.grounds = grounds{
-		known: true, view: m.version, provisioning: s.pools.mark, record: s.revision, shared: line,
+		known: true, view: m.Version, provisioning: s.pools.mark, record: s.revision, shared: line,
 		hold: s.in.State.Stale + s.in.Hold + s.in.Lock.Owner + s.in.Lock.Awaited,
 	}
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus/bustest"
+	"flotilla/bus/holds"
 	"flotilla/bus/member"
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
@@ -320,7 +321,7 @@ func (h *harness) decided(member, node, code string) {
 func (h *harness) locked(member, owner string) {
 	h.t.Helper()
 	bustest.Eventually(h.t, func() error {
-		if lock, _ := store.LocksOf(h.store.State.As(subjects.Disruptor)).Get(member); lock.Owner != owner {
+		if lock, _ := holds.LocksOf(h.store.State.As(subjects.Disruptor)).Get(member); lock.Owner != owner {
 			return fmt.Errorf("member %s is held by %q, wanted %q", member, lock.Owner, owner)
 		}
 		return nil

@@ -1,41 +1,38 @@
 package disruptor
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"flotilla/core/cluster"
 	"flotilla/core/disruption"
 	"flotilla/core/orchestration"
+	"flotilla/hub/disruptor/told"
 )
 
 // memberState is what the room keeps of one member between passes.
 type memberState struct {
 	name string
 
-	inbox inbox
-
 	// deciding is held for a pass, and by who looks at the view; it guards what follows.
 	deciding sync.Mutex
-	view     *cluster.View
-	// version counts changes of the view; heard is when its inventory was made, by the hub's clock.
-	version uint64
-	heard   time.Time
-	// listed says that an inventory came of which the stored states have not been compared.
-	listed  bool
+	told.Nodes
+	// pooled says that the newest decision, if any, is of when there were NodePools.
+	pooled bool
+	// kept is until when the view is kept for somebody who may ask again.
+	kept    time.Time
 	waiting []orchestration.Waiting
 	// warned is when it was last told that something of it cannot be read.
 	warned time.Time
-	// suspects are nodes that no inventory has named, since when that was noticed of a member beyond its share.
-	suspects map[string]time.Time
-	pace     pace
+	pace   pace
 	// free is since when nobody is known to hold the member, zero while somebody does.
 	free   time.Time
 	excess excess
+
+	// askedUntil is until when somebody asks for the member, in nanoseconds since 1970 by the hub's clock.
+	askedUntil atomic.Int64
 
 	// decision is the newest that was made; short says that it left nodes because budgets are spent.
 	decision atomic.Pointer[disruption.Decision]
@@ -47,11 +44,13 @@ type excess struct {
 	// over says that it has stored more than its share, warned when that was last told of.
 	over   atomic.Bool
 	warned time.Time
+	// suspects are nodes that no inventory has named, since when that was noticed.
+	suspects map[string]time.Time
 	// rests is until when what it tells is left alone, in nanoseconds since 1970 by the hub's clock.
 	rests atomic.Int64
 }
 
-func newMember(name string) *memberState { return &memberState{name: name, view: cluster.NewView()} }
+func (m *memberState) asked() time.Time { return time.Unix(0, m.askedUntil.Load()) }
 
 // decided keeps a decision.
 func (m *memberState) decided(d *disruption.Decision) {
@@ -61,36 +60,11 @@ func (m *memberState) decided(d *disruption.Decision) {
 	}))
 }
 
-// stale says why the view is too old to act on, "" when it is not. The age of the inventory goes by one
-// clock, the hub's.
-func (m *memberState) stale(now time.Time, most time.Duration) string {
-	at := m.view.Inventoried()
-	if !at.IsZero() {
-		at = at.Add(now.Sub(m.heard))
-	}
-	return m.view.Stale(at, most)
-}
-
-// skewed says that the clock of the agent is far off the hub's, "" when it is not: ages of pods and nodes go
-// by both. An inventory is told minutes after the look that it is of, at most.
-func (m *memberState) skewed() string {
-	at := m.view.Inventoried()
-	switch off := m.heard.Sub(at).Truncate(time.Second); {
-	case at.IsZero():
-		return ""
-	case off > mostSkew:
-		return fmt.Sprintf("the clock of its agent is %s behind the hub's", off)
-	case off < -mostSkew:
-		return fmt.Sprintf("the clock of its agent is %s ahead of the hub's", -off)
-	default:
-		return ""
-	}
-}
-
 // roster is every member that anything was heard of.
 type roster struct {
 	mu      sync.Mutex
 	members map[string]*memberState
+	shared  told.Interner
 }
 
 func (r *roster) get(name string) *memberState {
@@ -103,7 +77,7 @@ func (r *roster) get(name string) *memberState {
 func (r *roster) of(name string) *memberState {
 	m := r.members[name]
 	if m == nil {
-		m = newMember(name)
+		m = &memberState{name: name, Nodes: told.Of(&r.shared)}
 		r.members[name] = m
 	}
 	return m
@@ -117,17 +91,17 @@ func (r *roster) names() []string {
 }
 
 // push puts what arrived into the inbox of a member.
-func (r *roster) push(name string, a arrival) {
+func (r *roster) push(name string, a told.Arrival) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.of(name).inbox.push(a)
+	r.of(name).Push(a)
 }
 
 // forget drops a member that nothing is known of any more, unless something has arrived.
 func (r *roster) forget(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m := r.members[name]; m != nil && m.inbox.empty() {
+	if m := r.members[name]; m != nil && !m.News() {
 		delete(r.members, name)
 	}
 }

@@ -1,6 +1,7 @@
 package disruptor
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -143,25 +144,18 @@ func (x *Metrics) stepped(s *situation, out *orchestration.StepResult) {
 			x.decisions.WithLabelValues(c.Decision(), c.Reason, c.Method).Inc()
 		}
 	}
-	began := map[string]bool{}
-	for _, id := range out.Began {
-		began[id] = true
-	}
-	ended := map[string]bool{}
-	for _, id := range out.Ended {
-		ended[id] = true
-	}
 	for i := range out.Record.Disruptions {
 		d := &out.Record.Disruptions[i]
-		if began[d.ID] {
+		if slices.Contains(out.Began, d.ID) {
 			for _, n := range d.Nodes {
 				x.disrupted.WithLabelValues(d.Reason, poolOf(s, n)).Inc()
 			}
 		}
 		switch {
-		case ended[d.ID] && d.Phase == api.PhaseAborted:
+		case !slices.Contains(out.Ended, d.ID):
+		case d.Phase == api.PhaseAborted:
 			x.failures.WithLabelValues(d.Reason).Inc()
-		case ended[d.ID] && d.Phase == api.PhaseDone && !d.Savings.Unknown && d.Savings.Amount > 0:
+		case d.Phase == api.PhaseDone && !d.Savings.Unknown && d.Savings.Amount > 0:
 			x.savings.Add(d.Savings.Amount)
 		}
 	}

@@ -16,19 +16,6 @@ import (
 // tries bounds how often a request is decided again after the records changed under it.
 const tries = 3
 
-// members are all that anything is known of, sorted.
-func (d *Disruptor) members() []string {
-	names := d.roster.names()
-	for _, e := range d.records.members.All() {
-		names = append(names, e.Name)
-	}
-	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
-		_, _, known := d.records.members.Get(name)
-		return !known
-	})
-}
-
 // look shows the state of a member as a decision would find it now. The state is see's until it returns.
 func (d *Disruptor) look(ctx context.Context, name string, see func(*simulate.State) error) error {
 	return d.lookInto(ctx, name, nil, func(in orchestration.StepInput, _ []string) error { return see(orchestration.StateOf(in)) })
@@ -37,7 +24,7 @@ func (d *Disruptor) look(ctx context.Context, name string, see func(*simulate.St
 // lookInto shows all that a pass over a member would decide on now, or if some of it were as supposed, nil for
 // nothing, with notes about that; it is see's until it returns.
 func (d *Disruptor) lookInto(ctx context.Context, name string, as *supposed, see func(orchestration.StepInput, []string) error) error {
-	m, err := d.admitted(name)
+	m, err := d.admitted(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -58,10 +45,22 @@ func (d *Disruptor) lookInto(ctx context.Context, name string, as *supposed, see
 	return see(s.in, notes)
 }
 
-// admitted is a member of the fleet.
-func (d *Disruptor) admitted(name string) (*memberState, error) {
-	if !d.synced() || !d.feed.Synced() {
-		return nil, &api.Failure{Code: api.CodeUnavailable, Message: "the hub is not ready: " + bus.ErrNotSynced.Error(), Next: "flotilla status"}
+// ready errs while the records or what agents told are being read.
+func (d *Disruptor) ready() error {
+	if d.synced() && d.feed.Synced() {
+		return nil
+	}
+	return notReady(bus.ErrNotSynced)
+}
+
+func notReady(why error) *api.Failure {
+	return &api.Failure{Code: api.CodeUnavailable, Message: "the hub is not ready: " + why.Error(), Next: "flotilla status"}
+}
+
+// admitted is a member of the fleet that somebody asks for.
+func (d *Disruptor) admitted(ctx context.Context, name string) (*memberState, error) {
+	if err := d.ready(); err != nil {
+		return nil, err
 	}
 	_, _, found, err := d.records.members.Find(name)
 	if err != nil {
@@ -70,7 +69,9 @@ func (d *Disruptor) admitted(name string) (*memberState, error) {
 	if !found {
 		return nil, &api.Failure{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no member %q", name), Next: "flotilla get members"}
 	}
-	return d.roster.get(name), nil
+	m := d.roster.get(name)
+	d.ask(ctx, m)
+	return m, nil
 }
 
 // decision is the newest that was made about a member, the zero value when none was.
@@ -82,9 +83,9 @@ func (d *Disruptor) decision(name string) disruption.Decision {
 }
 
 // record is what is being done on a member, and was lately.
-func (d *Disruptor) record(name string) (api.DisruptionRecord, bool) {
-	record, _, found := d.records.disruptions.Get(name)
-	return record, found
+func (d *Disruptor) record(name string) api.DisruptionRecord {
+	record, _, _ := d.records.disruptions.Get(name)
+	return record
 }
 
 // waitingOn are the commands of a member that wait for their validation.
@@ -119,14 +120,9 @@ func (d *Disruptor) fleetBudgets() ([]fleetBudget, error) {
 			one.Total += c.Total
 			one.Disrupting += c.Disrupting
 		}
-		for j, amount := range b.amounts {
-			left, err := disruption.FleetAllowed(amount, counts)
-			if err != nil {
-				return nil, err
-			}
-			if j == 0 || left < one.Left {
-				one.Nodes, one.Left = amount, left
-			}
+		var err error
+		if one.Nodes, one.Left, err = b.allows(counts); err != nil {
+			return nil, err
 		}
 		if !whole {
 			one.Left = 0
@@ -139,7 +135,7 @@ func (d *Disruptor) fleetBudgets() ([]fleetBudget, error) {
 // deleteNode begins to drain and delete a node, whatever budgets say, and returns the disruption that
 // does it. A request that comes again, and a node that is going already, answer what goes on.
 func (d *Disruptor) deleteNode(ctx context.Context, name, node, request string) (api.Disruption, error) {
-	m, err := d.admitted(name)
+	m, err := d.admitted(ctx, name)
 	if err != nil {
 		return api.Disruption{}, err
 	}
@@ -148,6 +144,9 @@ func (d *Disruptor) deleteNode(ctx context.Context, name, node, request string) 
 			Code: api.CodeRefused, Message: fmt.Sprintf("member %s leaves the fleet: its agent leaves nodes alone from now on", name),
 			Next: "kubectl --context " + name + " delete node " + node,
 		}
+	}
+	if frozen := d.records.frozen(name); frozen != "" {
+		return api.Disruption{}, &api.Failure{Code: api.CodeRefused, Message: frozen, Next: "flotilla status"}
 	}
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
@@ -160,7 +159,7 @@ func (d *Disruptor) deleteNode(ctx context.Context, name, node, request string) 
 	d.queue.Add(name)
 	switch {
 	case errors.Is(err, bus.ErrConflict), errors.Is(err, bus.ErrDeposed):
-		return api.Disruption{}, &api.Failure{Code: api.CodeUnavailable, Message: "the hub is not ready: " + err.Error(), Next: "flotilla status"}
+		return api.Disruption{}, notReady(err)
 	case err != nil:
 		return api.Disruption{}, err
 	case out.Deletions[node].Refused != "":

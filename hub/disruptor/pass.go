@@ -28,6 +28,10 @@ func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
 	if err := d.relieve(ctx, m); err != nil {
 		return time.Time{}, err
 	}
+	if !d.wanted(m) {
+		return d.glance(ctx, m), nil
+	}
+	pooled := d.pooled()
 	out, s, err := d.step(ctx, m, nil)
 	if errors.Is(err, bus.ErrConflict) {
 		return d.options.Now().Add(settle), nil
@@ -38,12 +42,8 @@ func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
 	if s.in.Left {
 		return time.Time{}, d.part(ctx, m)
 	}
-	next := d.recheck(m, s, out)
-	if err := d.tidy(ctx, m); err != nil {
-		d.options.Log.Warn().Err(err).Str("member", name).Msg("purging the states of nodes that left")
-		next = loop.Sooner(next, d.options.Now().Add(behind))
-	}
-	return next, nil
+	m.pooled = pooled || m.pooled && s.in.Resting
+	return loop.Sooner(d.recheck(m, s, out), d.tidied(ctx, m)), nil
 }
 
 // heard wakes the member that a result is about: at once when it brings a disruption forward, else later.
@@ -53,7 +53,7 @@ func (d *Disruptor) heard(key string) {
 		return
 	}
 	result, _ := d.records.results.Get(key)
-	record, _, _ := d.records.disruptions.Get(member)
+	record := d.record(member)
 	for i := range record.Disruptions {
 		one := &record.Disruptions[i]
 		if one.ID != id || result == nil {
@@ -170,8 +170,8 @@ func (d *Disruptor) census(m *memberState, s *situation) {
 		d.counted(m.name, d.fleet.forget(m.name))
 		return
 	}
-	c := census{pools: disruption.CountPools(orchestration.StateOf(s.in)), nodes: m.view.Cluster.Pooled(), unknown: s.unknown}
-	if m.view.Inventoried().IsZero() && m.view.Cluster.Len() == 0 || m.view.Declined() {
+	c := census{pools: disruption.CountPools(orchestration.StateOf(s.in)), nodes: m.View.Cluster.Pooled(), unknown: s.unknown}
+	if m.Blank() || m.View.Declined() {
 		c.unknown = "" // an agent that tells of no nodes has none
 	}
 	d.counted(m.name, d.fleet.set(m.name, c))
@@ -197,6 +197,9 @@ func (d *Disruptor) recheck(m *memberState, s *situation, out *orchestration.Ste
 	next := out.Recheck
 	if out.Decision != nil || s.in.Resting || m.pace.again {
 		next = loop.Sooner(next, m.pace.next(s.grounds, s.in.State.Now, d.options.Interval))
+	}
+	if asked := m.asked(); asked.After(s.in.State.Now) {
+		next = loop.Sooner(next, asked)
 	}
 	if s.pools.fault != "" {
 		next = loop.Sooner(next, s.in.State.Now.Add(d.options.Interval))
@@ -228,16 +231,26 @@ func (d *Disruptor) PurgeMember(ctx context.Context, member string) error {
 	return d.feed.PurgeMember(ctx, member)
 }
 
+// tidied is tidy, and when to try again what failed.
+func (d *Disruptor) tidied(ctx context.Context, m *memberState) (again time.Time) {
+	err := d.tidy(ctx, m)
+	if err == nil {
+		return time.Time{}
+	}
+	d.options.Log.Warn().Err(err).Str("member", m.name).Msg("purging the states of nodes that left")
+	return d.options.Now().Add(behind)
+}
+
 // tidy purges the stored states of nodes that have left, once a new inventory says so.
 func (d *Disruptor) tidy(ctx context.Context, m *memberState) error {
-	if !m.listed || !d.feed.Synced() {
+	if !m.Listed || !d.feed.Synced() {
 		return nil
 	}
-	for _, node := range m.view.Unlisted(d.feed.Nodes(m.name)) {
+	for _, node := range m.View.Unlisted(d.feed.Nodes(m.name)) {
 		if err := d.purgeNode(ctx, m, node); err != nil {
 			return err
 		}
 	}
-	m.listed = false
+	m.Listed = false
 	return nil
 }

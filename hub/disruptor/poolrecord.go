@@ -12,6 +12,7 @@ import (
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 	"flotilla/core/validate"
+	"flotilla/core/validate/budgets"
 )
 
 // followPool writes the record of a pool over all members, or removes it with its spec.
@@ -56,7 +57,7 @@ func (d *Disruptor) followPool(ctx context.Context, name string) (time.Time, err
 func (d *Disruptor) recordOf(p *api.NodePool) (*api.PoolRecord, time.Time, error) {
 	r := &api.PoolRecord{
 		Header: api.NewHeader(api.KindPoolRecord), Pool: p.Name, UID: string(p.UID), Deleting: p.DeletionTimestamp != nil,
-		Lint: validate.LintBudgets(p),
+		Lint: budgets.Lint(p),
 	}
 	members, err := d.records.members.FindAll()
 	if err != nil {
@@ -105,7 +106,7 @@ func waited(unknown string) bool { return unknown == notCounted || unknown == st
 
 // replacing reports whether a disruption of a member that has not ended has replacements of a pool.
 func (d *Disruptor) replacing(member, pool string) bool {
-	record, _ := d.record(member)
+	record := d.record(member)
 	return slices.ContainsFunc(record.Disruptions, func(one api.Disruption) bool {
 		return one.Ended.IsZero() && slices.ContainsFunc(one.Replacements, func(r api.NodeReplacement) bool { return r.Pool == pool })
 	})

@@ -168,7 +168,7 @@ func TestWhatThePoolRecordSaysOfPrices(t *testing.T) {
 	})
 	require.Len(t, h.room.Nodes()["berlin"], 2)
 	bustest.Eventually(t, func() error {
-		record, _ := h.room.record("berlin")
+		record := h.room.record("berlin")
 		if len(record.Stamps) != 1 || record.Stamps[0].Pool != "a" || record.Stamps[0].Hash == "" {
 			return fmt.Errorf("the record wants %+v", record.Stamps)
 		}

@@ -6,9 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/bus/holds"
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
 	"flotilla/core/api"
+	"flotilla/core/guard"
 	"flotilla/subjects"
 )
 
@@ -22,7 +24,8 @@ type records struct {
 	runs        *store.Table[api.UpdateRunStatus]
 	disruptions *store.Records[api.DisruptionRecord]
 	pools       *store.Records[api.PoolRecord]
-	locks       *store.Locks
+	locks       *holds.Locks
+	freezes     *store.Table[api.Freeze]
 	results     *watch.Values[api.DisruptionResult]
 	// clusters are the members as their specs of a revision hold them, by name.
 	clusters sync.Map
@@ -38,9 +41,18 @@ func newRecords(s *store.Store) *records {
 		runs:        store.Reads[api.UpdateRunStatus](a, subjects.Runs),
 		disruptions: store.Writes[api.DisruptionRecord](a, subjects.Disruptions),
 		pools:       store.Writes[api.PoolRecord](a, subjects.Pools),
-		locks:       store.LocksOf(a),
+		locks:       holds.LocksOf(a),
+		freezes:     store.Reads[api.Freeze](a, subjects.Freezes),
 		results:     watch.ValuesOf[api.DisruptionResult](s.Results),
 	}
+}
+
+// names are those of all objects of a kind that can be read, sorted.
+func names(specs *store.Table[api.Spec]) (out []string) {
+	for _, e := range specs.All() {
+		out = append(out, e.Name)
+	}
+	return out
 }
 
 // labels of a member, as selectors see them; false when it is none.
@@ -97,6 +109,11 @@ func (r *records) unready(name string, state api.MemberState) string {
 		text += ": " + seen.Message
 	}
 	return text
+}
+
+// frozen says who froze the nodes of a member; nothing where nobody did.
+func (r *records) frozen(member string) string {
+	return guard.Waits(guard.Read(r.freezes.Find).On(api.FreezeNodes, member))
 }
 
 // departed says that neither a user nor an agent knows a member.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -14,8 +12,6 @@ import (
 const (
 	// mostUnlisted is how many nodes are purged at once because no inventory names them.
 	mostUnlisted = 1000
-	// shareWarnEvery is the least time between two warnings that a member has more than its share.
-	shareWarnEvery = 10 * time.Minute
 	// unconfirmedFor is how long nodes of a member beyond its share may go without an inventory that names them.
 	unconfirmedFor = 2 * time.Minute
 )
@@ -49,8 +45,8 @@ func (d *Disruptor) relieve(ctx context.Context, m *memberState) error {
 }
 
 func (d *Disruptor) purgeUnlisted(ctx context.Context, m *memberState) error {
-	d.fold(m)
-	unlisted := m.view.Unlisted(d.feed.Nodes(m.name))
+	d.foldNews(m)
+	unlisted := m.View.Unlisted(d.feed.Nodes(m.name))
 	for _, node := range unlisted[:min(len(unlisted), mostUnlisted)] {
 		if err := d.purgeNode(ctx, m, node); err != nil {
 			return err
@@ -62,27 +58,27 @@ func (d *Disruptor) purgeUnlisted(ctx context.Context, m *memberState) error {
 // purgeSuspects purges nodes that were told of since the inventory, and that no inventory has named for a while: they
 // hold the room of those that are there.
 func (d *Disruptor) purgeSuspects(ctx context.Context, m *memberState) error {
-	now, before := d.options.Now(), m.suspects
-	m.suspects = map[string]time.Time{}
+	now, before := d.options.Now(), m.excess.suspects
+	m.excess.suspects = map[string]time.Time{}
 	purged := 0
-	for _, node := range m.view.Unconfirmed(d.feed.Nodes(m.name)) {
+	for _, node := range m.View.Unconfirmed(d.feed.Nodes(m.name)) {
 		since, known := before[node]
 		if !known {
 			since = now
 		}
 		if now.Sub(since) < unconfirmedFor || purged == mostUnlisted {
-			m.suspects[node] = since
+			m.excess.suspects[node] = since
 			continue
 		}
 		purged++
 		if err := d.feed.PurgeNode(ctx, m.name, node, func() bool {
-			d.fold(m)
-			return len(m.view.Unconfirmed([]string{node})) > 0
+			d.foldNews(m)
+			return len(m.View.Unconfirmed([]string{node})) > 0
 		}); err != nil {
 			return err
 		}
 	}
-	if len(m.suspects) > 0 {
+	if len(m.excess.suspects) > 0 {
 		m.excess.over.Store(true)
 		d.queue.AddAt(m.name, now.Add(unconfirmedFor))
 	}
@@ -92,24 +88,19 @@ func (d *Disruptor) purgeSuspects(ctx context.Context, m *memberState) error {
 // purgeNode purges the state of a node, if still no inventory names it.
 func (d *Disruptor) purgeNode(ctx context.Context, m *memberState, node string) error {
 	return d.feed.PurgeNode(ctx, m.name, node, func() bool {
-		d.fold(m)
-		return len(m.view.Unlisted([]string{node})) > 0
+		d.foldNews(m)
+		return len(m.View.Unlisted([]string{node})) > 0
 	})
 }
 
 // tellShare warns, once in a while, that a member has more than its share.
 func (d *Disruptor) tellShare(m *memberState) {
-	now := d.options.Now()
 	use := d.feed.Uses()[m.name]
-	if use.Refused == 0 || now.Before(m.excess.warned.Add(shareWarnEvery)) {
-		return
+	if use.Refused > 0 && d.warn(m, &m.excess.warned, api.Audit{
+		Object: subjects.KindMember + "/" + m.name, Type: "Warning", Reason: api.ReasonShareExceeded, Message: use.Text(d.store.Share()),
+	}) {
+		d.options.Log.Warn().Str("member", m.name).Int64("refused", use.Refused).Int64("bytes", use.RefusedBytes).Msg("a member tells of more nodes than its share holds")
 	}
-	m.excess.warned = now
-	d.options.Log.Warn().Str("member", m.name).Int64("refused", use.Refused).Int64("bytes", use.RefusedBytes).Msg("a member tells of more nodes than its share holds")
-	d.store.Audit.Record(api.Audit{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(now), Object: subjects.KindMember + "/" + m.name, Member: m.name,
-		Type: "Warning", Reason: api.ReasonShareExceeded, By: by, Message: use.Text(d.store.Share()),
-	})
 }
 
 // Uses is what the states of the nodes of each member take.

@@ -79,5 +79,5 @@ func (h *harness) suspects(member string) int {
 	m := h.room.roster.get(member)
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
-	return len(m.suspects)
+	return len(m.excess.suspects)
 }

@@ -43,23 +43,23 @@ func answering[Q any](d *Disruptor, answer func(context.Context, *Q) (any, error
 				return nil, &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
 			}
 		}
-		if !d.synced() || !d.feed.Synced() {
-			return nil, &api.Failure{Code: api.CodeUnavailable, Message: "the hub is not ready: " + bus.ErrNotSynced.Error(), Next: "flotilla status"}
+		if err := d.ready(); err != nil {
+			return nil, err
 		}
 		return answer(ctx, &ask)
 	}
 }
 
 // asked are the members that a request is about, from the one on which its page begins.
-func (d *Disruptor) asked(member, from string) ([]string, error) {
+func (d *Disruptor) asked(ctx context.Context, member, from string) ([]string, error) {
 	if member != "" {
-		if _, err := d.admitted(member); err != nil {
+		if _, err := d.admitted(ctx, member); err != nil {
 			return nil, err
 		}
 		return []string{member}, nil
 	}
 	before, _, _ := strings.Cut(from, "/")
-	return slices.DeleteFunc(d.members(), func(name string) bool { return name < before }), nil
+	return slices.DeleteFunc(names(d.records.members), func(name string) bool { return name < before }), nil
 }
 
 // page gathers rows until it is full.
@@ -96,7 +96,7 @@ func (d *Disruptor) answerNodes(ctx context.Context, ask *api.NodesRequest) (any
 	if err != nil {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("reading label selector %q: %s", ask.LabelSelector, err)}
 	}
-	members, err := d.asked(ask.Member, ask.Continue)
+	members, err := d.asked(ctx, ask.Member, ask.Continue)
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +144,11 @@ func markWaiting(row *api.MemberNode, waiting []orchestration.Waiting) {
 
 // nodesOf are the rows of a member, and why nothing is decided for it.
 func (d *Disruptor) nodesOf(ctx context.Context, member string, ask *api.NodesRequest) (rows []api.MemberNode, stale string, err error) {
+	if _, err := d.admitted(ctx, member); err != nil {
+		return nil, "", err
+	}
 	newest := d.decision(member)
-	record, _ := d.record(member)
+	record := d.record(member)
 	waiting := d.waitingOn(member)
 	err = d.look(ctx, member, func(s *simulate.State) error {
 		stale = s.Stale

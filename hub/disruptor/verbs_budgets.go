@@ -14,10 +14,10 @@ import (
 )
 
 func (d *Disruptor) answerBudgets(ctx context.Context, ask *api.BudgetsRequest) (any, error) {
-	if ask.Pool != "" && !slices.Contains(d.poolNames(), ask.Pool) {
+	if ask.Pool != "" && !slices.Contains(names(d.records.poolSpecs), ask.Pool) {
 		return nil, &api.Failure{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no NodePool %q", ask.Pool), Next: "flotilla get nodepools"}
 	}
-	members, err := d.asked(ask.Member, "")
+	members, err := d.asked(ctx, ask.Member, "")
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (d *Disruptor) answerBudgets(ctx context.Context, ask *api.BudgetsRequest) 
 
 // noteNowhere says of which pools there is no member, and why that may be.
 func (d *Disruptor) noteNowhere(out *disruption.BudgetReport, ask *api.BudgetsRequest) {
-	for _, name := range d.poolNames() {
+	for _, name := range names(d.records.poolSpecs) {
 		shown := slices.ContainsFunc(out.Pools, func(p disruption.PoolBudget) bool { return p.Name == name })
 		if shown || ask.Pool != "" && ask.Pool != name {
 			continue

@@ -14,10 +14,10 @@ import (
 // answerDelete begins to drain and delete a node (N17).
 func (d *Disruptor) answerDelete(ctx context.Context, ask *api.DeleteNodeRequest) (any, error) {
 	out := &api.DeleteNodeResponse{Member: ask.Member, Node: ask.Node}
-	if _, err := d.admitted(ask.Member); err != nil {
+	if _, err := d.admitted(ctx, ask.Member); err != nil {
 		return nil, err
 	}
-	record, _ := d.record(ask.Member)
+	record := d.record(ask.Member)
 	i := slices.IndexFunc(record.Disruptions, func(one api.Disruption) bool {
 		return one.Running() && one.Method == api.MethodManual && slices.Contains(one.Nodes, ask.Node)
 	})

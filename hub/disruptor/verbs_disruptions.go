@@ -17,7 +17,7 @@ import (
 )
 
 func (d *Disruptor) answerDisruptions(ctx context.Context, ask *api.DisruptionsRequest) (any, error) {
-	members, err := d.asked(ask.Member, ask.Continue)
+	members, err := d.asked(ctx, ask.Member, ask.Continue)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (d *Disruptor) undecided(ctx context.Context, member string) (stale string,
 
 // disruptionsOf are those of a member, the oldest first, those last that are chosen and wait.
 func (d *Disruptor) disruptionsOf(member string) []api.NodeDisruption {
-	record, _ := d.record(member)
+	record := d.record(member)
 	var rows []api.NodeDisruption
 	for i := range record.Disruptions {
 		rows = append(rows, rowOf(member, &record.Disruptions[i]))

@@ -23,7 +23,7 @@ func (d *Disruptor) answerPlan(ctx context.Context, ask *api.PlanNodesRequest) (
 	if err != nil {
 		return nil, err
 	}
-	notes, err := d.onTheWay(ask.Member)
+	notes, err := d.onTheWay(ctx, ask.Member)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +55,12 @@ func (d *Disruptor) answerPlan(ctx context.Context, ask *api.PlanNodesRequest) (
 }
 
 // onTheWay says what has begun on a member, which a plan of what comes next leaves out.
-func (d *Disruptor) onTheWay(member string) ([]string, error) {
-	if _, err := d.admitted(member); err != nil {
+func (d *Disruptor) onTheWay(ctx context.Context, member string) ([]string, error) {
+	if _, err := d.admitted(ctx, member); err != nil {
 		return nil, err
 	}
 	var notes []string
-	record, _ := d.record(member)
+	record := d.record(member)
 	for i := range record.Disruptions {
 		if one := &record.Disruptions[i]; one.Running() {
 			notes = append(notes, fmt.Sprintf("member %s: not planned again, disruption %s is %s: %s of %s", member, one.ID, one.Phase, one.Reason, phrase.Names(one.Nodes, shownNodes)))
@@ -73,10 +73,10 @@ func (d *Disruptor) onTheWay(member string) ([]string, error) {
 const shownNodes = 5
 
 func (d *Disruptor) answerWhy(ctx context.Context, ask *api.WhyNodeRequest) (any, error) {
-	if _, err := d.admitted(ask.Member); err != nil {
+	if _, err := d.admitted(ctx, ask.Member); err != nil {
 		return nil, err
 	}
-	record, _ := d.record(ask.Member)
+	record := d.record(ask.Member)
 	waiting := d.waitingOn(ask.Member)
 	var out explain.NodeAnswer
 	err := d.look(ctx, ask.Member, func(s *simulate.State) error {

@@ -39,11 +39,11 @@ func TestMembersBeyondTheStreamsAreNotAdmitted(t *testing.T) {
 // The status names who stores more than its share, for a while after it last did.
 func TestAMemberBeyondItsShareIsAProblem(t *testing.T) {
 	now := elsewhen.Now()
-	h := open(t, door.Options{Uses: func() map[string]watch.EventUse {
+	h := open(t, door.Options{OfNodes: door.OfNodes{Uses: func() map[string]watch.EventUse {
 		return map[string]watch.EventUse{
 			"berlin": {Refused: 7, RefusedBytes: 7 << 20, Last: now}, "oslo": {Messages: 3}, "rome": {Refused: 1, Last: now.Add(-time.Hour)},
 		}
-	}})
+	}}})
 	found := h.problems()
 	require.Contains(t, found["member/berlin ShareExceeded"].Message, "7 messages of 7.0 MiB were purged")
 	require.NotContains(t, found, "member/oslo ShareExceeded")

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -17,12 +18,20 @@ import (
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
 	"flotilla/core/api"
+	"flotilla/core/guard"
 	"flotilla/core/liveness"
 	"flotilla/core/schedule"
+	"flotilla/hub/door/draft"
+	"flotilla/hub/door/guards"
+	"flotilla/hub/door/keep"
+	"flotilla/hub/door/past"
+	"flotilla/hub/door/planner"
 	"flotilla/hub/door/records"
 	"flotilla/hub/door/show"
+	"flotilla/hub/door/steer"
 	"flotilla/hub/door/users"
 	doorwatch "flotilla/hub/door/watch"
+	"flotilla/hub/door/web"
 )
 
 // DefaultDeleteTimeout is how long a deletion waits for members to confirm.
@@ -46,15 +55,13 @@ type Options struct {
 	// default when 0.
 	Grace time.Duration
 
-	// Uses are what the states of the nodes of each member take; nil is nobody knows.
-	Uses func() map[string]watch.EventUse
+	OfNodes
 	// Streams are those that fill up, as problems; nil is nobody knows.
 	Streams func() []api.Problem
-	// Nodes are those of all members that belong to NodePools, by member, as the room that follows them knows
-	// them; nil when none does.
-	Nodes func() map[string][]*api.NodeState
-	// OnNodes registers what is called when anything about them may have changed; nil: nobody knows.
-	OnNodes func(func())
+	// Bounds are how much a deletion may take away without a yes, guard.DefaultBounds where they are 0.
+	Bounds guard.Bounds
+
+	Served
 
 	// Room is how much room the servers have to store more; nil: enough.
 	Room func() bus.Room
@@ -65,23 +72,41 @@ type Options struct {
 	Log zerolog.Logger
 }
 
+// Served is where a hub serves something by HTTP; nil, or empty: it does not.
+type Served struct {
+	// Page is where its page is, as in api.WebResponse.
+	Page func() string
+	// Front is where its Kubernetes API is and the authority of its certificate, as in api.TokenResponse.
+	Front func() (at string, ca []byte)
+}
+
+// OfNodes is what the room knows that follows nodes; nil is nobody knows.
+type OfNodes struct {
+	// Uses are what the states of the nodes of each member take.
+	Uses func() map[string]watch.EventUse
+	// Nodes are those of all members that belong to NodePools, by member.
+	Nodes func() map[string][]*api.NodeState
+	// OnNodes registers what is called when anything about them may have changed.
+	OnNodes func(func())
+}
+
 // Door answers requests on behalf of one term of leadership.
 type Door struct {
 	store    *store.Store
 	options  Options
 	records  *records.Tables
-	shelf    *records.Shelf
+	desk     *draft.Desk
+	keeper   *keep.Keeper
 	view     *show.View
 	users    *users.Users
+	web      *web.Sessions
 	changes  *doorwatch.Watch
 	answers  *answers
 	finisher *loop.Queue
-	// writing is held from the first look at the records to the commit.
-	writing sync.Mutex
-	leaving *leaving
-	// complaints about what cannot be read.
-	complaints complaints
-	resealing  resealing
+	tidier   *loop.Queue
+	due      *loop.Queue // of content whose status time changes
+	leaving  *leaving
+	service  atomic.Pointer[bus.Service] // while it answers
 }
 
 // New returns a door on an open store; it answers nothing before Run.
@@ -91,15 +116,29 @@ func New(store *store.Store, o Options) *Door {
 	}
 	usual := liveness.DefaultThresholds()
 	o.Grace, o.Thresholds.Heartbeat = cmp.Or(o.Grace, usual.Grace), cmp.Or(o.Thresholds.Heartbeat, usual.Timeout)
+	if o.Bounds == (guard.Bounds{}) {
+		o.Bounds = guard.DefaultBounds()
+	}
 	d := &Door{store: store, options: o, records: records.New(store.State), answers: newAnswers(), leaving: newLeaving()}
-	d.shelf = records.NewShelf(d.records.Objects, o.SkippedNamespaces)
+	d.keeper = keep.New(store, d.records, o.Log)
 	d.view = show.New(store, d.records, show.Options{
 		Version: o.Version, Thresholds: o.Thresholds, Grace: o.Grace, Uses: o.Uses, Problems: d.roomProblems,
-		Resealed: func() (done, of int64) { return d.resealing.done.Load(), d.resealing.of.Load() },
+		Resealed: d.keeper.Resealed, Due: func(key string, at time.Time) { d.due.AddAt(key, at) },
 	})
-	d.users, d.changes = users.New(store, o.People, o.AgentURL), doorwatch.New(store, o.OnNodes)
+	d.desk = draft.NewDesk(store, d.records, draft.Options{SkippedNamespaces: o.SkippedNamespaces, Inventory: d.view.Inventory, Nodes: o.Nodes, Bounds: o.Bounds, Log: o.Log})
+	d.users, d.changes = users.New(store, o.People, o.AgentURL), doorwatch.New(store, d.records, o.OnNodes)
+	if o.Page == nil {
+		o.Page = func() string { return "" }
+	}
+	if o.Front == nil {
+		o.Front = func() (string, []byte) { return "", nil }
+	}
+	d.web = web.New(store, d.users, web.Options{Page: o.Page, Front: o.Front, Log: o.Log})
 	d.finisher = loop.New(loop.Options{Now: store.Now, Failed: d.finishFailed})
 	d.watchDeletions()
+	d.tidier = loop.New(loop.Options{Now: store.Now, Failed: d.tidyFailed})
+	d.watchKept()
+	d.due = loop.New(loop.Options{Now: store.Now})
 	return d
 }
 
@@ -109,21 +148,26 @@ func (d *Door) Run(ctx context.Context) error {
 	if err := d.store.State.WaitSynced(ctx); err != nil {
 		return fmt.Errorf("opening the door: %w", err)
 	}
-	if err := d.recut(ctx); err != nil {
+	if err := d.desk.Recut(ctx); err != nil {
 		return fmt.Errorf("opening the door: %w", err)
 	}
 	d.view.Begin()
 	// Requests that are being answered when ctx ends may finish: leadership outlives it by a margin.
 	service, err := bus.Serve(context.WithoutCancel(ctx), d.store.Conn, bus.ServiceOptions{
 		Version: semantic(d.options.Version), Replica: d.options.Replica, Leads: d.store.Leads, Keys: d.store.Keys,
+		OfHubs: d.verbsOfHubs(),
 	}, d.verbs())
 	if err != nil {
 		return fmt.Errorf("opening the door: %w", err)
 	}
+	d.service.Store(service)
+	defer d.service.Store(nil)
 	var background sync.WaitGroup
 	background.Go(func() { d.finisher.Run(ctx, d.finish) })
-	background.Go(func() { d.sweep(ctx) })
-	background.Go(func() { d.reseal(ctx) })
+	background.Go(func() { d.tidier.Run(ctx, d.tidy) })
+	background.Go(func() { d.due.Run(ctx, d.tellDue) })
+	background.Go(func() { d.keeper.Run(ctx) })
+	background.Go(func() { d.web.Run(ctx) })
 	<-ctx.Done()
 	d.changes.End()
 	service.Stop()
@@ -131,11 +175,19 @@ func (d *Door) Run(ctx context.Context) error {
 	return nil
 }
 
+// tellDue has those look again who watch content whose status time has changed.
+func (d *Door) tellDue(_ context.Context, key string) (time.Time, error) {
+	d.changes.Due(key)
+	return time.Time{}, nil
+}
+
 func (d *Door) verbs() map[string]bus.Handler {
 	verbs := maps.Clone(d.options.More)
 	if verbs == nil {
 		verbs = map[string]bus.Handler{}
 	}
+	plans, before := planner.New(d.store, d.desk, d.records, d.view, d.options.Thresholds), past.New(d.store, d.records, d.view)
+	steerer, guards := steer.New(d.desk, d.records), guards.New(d.store, d.records)
 	maps.Copy(verbs, map[string]bus.Handler{
 		api.VerbApply:       writing(d, d.apply),
 		api.VerbDelete:      writing(d, d.remove),
@@ -144,24 +196,38 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbGet:         reading(d, d.view.Get),
 		api.VerbList:        reading(d, d.view.List),
 		api.VerbWatch:       reading(d, d.changes.Answer),
-		api.VerbPlan:        reading(d, d.plan),
+		api.VerbPlan:        reading(d, plans.Plan),
+		api.VerbWhatIf:      reading(d, plans.WhatIf),
+		api.VerbPreview:     reading(d, plans.Preview),
 		api.VerbWhy:         reading(d, d.view.Why),
+		api.VerbTrace:       reading(d, before.Trace),
+		api.VerbHistory:     reading(d, before.History),
 		api.VerbEvents:      reading(d, d.view.Events),
 		api.VerbStatus:      reading(d, d.view.Status),
+		api.VerbMember:      reading(d, d.view.OnMember),
+		api.VerbFleet:       reading(d, d.view.Fleet),
+		api.VerbCells:       reading(d, d.view.Cells),
+		api.VerbWindows:     reading(d, d.view.Windows),
 		api.VerbVersion:     reading(d, d.view.Version),
 		api.VerbUnconfirmed: reading(d, d.view.Unconfirmed),
 
 		api.VerbRolloutHistory: reading(d, d.view.History),
-		api.VerbRolloutUndo:    writing(d, d.steering((*draft).undo)),
-		api.VerbRolloutPause:   writing(d, d.steering((*draft).pause)),
-		api.VerbRolloutResume:  writing(d, d.steering((*draft).resume)),
-		api.VerbRolloutRestart: writing(d, d.restart),
+		api.VerbRolloutUndo:    writing(d, steerer.Undo),
+		api.VerbRolloutPause:   writing(d, steerer.Pause),
+		api.VerbRolloutResume:  writing(d, steerer.Resume),
+		api.VerbRolloutRestart: writing(d, steerer.Restart),
+
+		api.VerbFreeze:            writing(d, guards.Freeze),
+		api.VerbUnfreeze:          writing(d, guards.Unfreeze),
+		api.VerbApproveWithdrawal: writing(d, guards.Approve),
 
 		api.VerbRaw:        reading(d, d.view.Raw),
 		api.VerbWhoami:     reading(d, d.view.Whoami),
 		api.VerbUserAdd:    writing(d, d.users.Add),
 		api.VerbUserList:   reading(d, d.users.List),
 		api.VerbUserRevoke: writing(d, d.users.Revoke),
+		api.VerbWeb:        writing(d, d.web.Link),
+		api.VerbToken:      writing(d, d.web.Token),
 	})
 	for verb, handler := range verbs {
 		verbs[verb] = d.users.Guard(d.withRoom(verb, handler))

@@ -24,6 +24,8 @@ type house struct {
 	server *bustest.Server
 	store  *store.Store
 	client *bus.Conn
+	door   *door.Door // that runs
+	stop   func()
 	asked  int
 }
 
@@ -48,6 +50,7 @@ func (h *house) run(o door.Options) (stop func()) {
 	ctx, cancel := contextOf(h.t)
 	ended := make(chan error, 1)
 	d := door.New(h.store, o)
+	h.door = d
 	go func() { ended <- d.Run(ctx) }()
 	stopped := false
 	stop = func() {
@@ -58,6 +61,7 @@ func (h *house) run(o door.Options) (stop func()) {
 		}
 	}
 	h.t.Cleanup(stop)
+	h.stop = stop
 	return stop
 }
 

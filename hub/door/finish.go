@@ -12,8 +12,7 @@ import (
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/capacity"
-	"flotilla/core/phrase"
-	"flotilla/hub/door/records"
+	"flotilla/hub/door/draft"
 	"flotilla/hub/door/show"
 	"flotilla/subjects"
 )
@@ -23,8 +22,8 @@ import (
 func (d *Door) finish(ctx context.Context, key string) (time.Time, error) {
 	kind, name, _ := strings.Cut(key, ":")
 	table := d.waiting(kind)
-	d.writing.Lock()
-	defer d.writing.Unlock()
+	d.desk.Lock()
+	defer d.desk.Unlock()
 	stored, revision, found, err := table.Find(name)
 	if err != nil {
 		return time.Time{}, err
@@ -33,7 +32,7 @@ func (d *Door) finish(ctx context.Context, key string) (time.Time, error) {
 		d.records.Forget(name)
 		return time.Time{}, nil
 	}
-	if stored.Deleted == nil {
+	if stored.Deleted == nil || len(stored.Finalizers) > 0 { // who takes the last one away wakes us
 		return time.Time{}, nil
 	}
 	if !d.store.State.Synced() {
@@ -76,26 +75,11 @@ func (d *Door) finishFailed(key string, err error, delay time.Duration) {
 	d.options.Log.Warn().Err(err).Str("deletion", key).Dur("retry", delay).Msg("finishing a deletion")
 }
 
-// end removes the spec of an object whose deletion is over, and a placement's snapshots.
+// end removes what is stored of an object whose deletion is over.
 func (d *Door) end(ctx context.Context, stored *api.Spec, revision uint64, unconfirmed []string) error {
-	f := d.newDraft(door, stored.Request)
-	f.results = []api.ApplyResult{{
-		Object: stored.Object, Action: api.ActionDeleting, UID: stored.UID, Generation: stored.Generation, ResourceVersion: f.version(revision),
-	}}
-	table, name := d.records.Place(stored.Object)
-	f.erase(stored.Object, revision)
-	if table == d.records.Placements {
-		for _, snapshot := range d.records.Snapshots.Group(name) {
-			f.ops = append(f.ops, d.records.Snapshots.Delete(snapshot.Name, snapshot.Revision))
-		}
-	}
-	f.audit(records.EventName(stored.Object), "Deleted", stored.Object.String())
-	event := &f.events[len(f.events)-1]
-	if len(unconfirmed) > 0 {
-		event.Type, event.Reason = "Warning", "DeletedUnconfirmed"
-		event.Message = fmt.Sprintf("%s: not confirmed within %s by %s", stored.Object, d.options.DeleteTimeout, phrase.Enumerate(unconfirmed))
-	}
-	if err := d.commit(ctx, f); err != nil {
+	f := d.desk.New(draft.Door(), stored.Request)
+	f.End(stored, revision, unconfirmed, d.options.DeleteTimeout)
+	if err := f.Commit(ctx); err != nil {
 		return fmt.Errorf("finishing the deletion of %s: %w", stored.Object, err)
 	}
 	return nil

@@ -14,14 +14,21 @@ const tries = 3
 
 // reading wraps a verb that changes nothing.
 func reading[Q any](d *Door, answer func(context.Context, *Q) (any, error)) bus.Handler {
+	return looking(d, func(ctx context.Context, request *Q) (any, error) {
+		// What agents say is part of what is shown.
+		if !d.store.Results.Synced() || !d.store.Heartbeats.Synced() {
+			return nil, unavailable(bus.ErrNotSynced)
+		}
+		return answer(ctx, request)
+	})
+}
+
+// looking wraps a verb that changes nothing and shows nothing that agents say.
+func looking[Q any](d *Door, answer func(context.Context, *Q) (any, error)) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		var request Q
 		if err := d.open(by, body, &request); err != nil {
 			return nil, err
-		}
-		// What agents say is part of what is shown.
-		if !d.store.Results.Synced() || !d.store.Heartbeats.Synced() {
-			return nil, unavailable(bus.ErrNotSynced)
 		}
 		return answer(ctx, &request)
 	}
@@ -35,8 +42,8 @@ func writing[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error))
 		if err := d.open(by, body, &request); err != nil {
 			return nil, err
 		}
-		d.writing.Lock()
-		defer d.writing.Unlock()
+		d.desk.Lock()
+		defer d.desk.Unlock()
 		id := requestID(&request)
 		if first, found := d.answers.get(id); found {
 			return first, nil
@@ -86,6 +93,10 @@ func requestID(request any) string {
 	case *api.DeleteRequest:
 		return unlessDry(r.Request, r.DryRun)
 	case *api.RolloutRequest:
+		return unlessDry(r.Request, r.DryRun)
+	case *api.FreezeRequest:
+		return unlessDry(r.Request, r.DryRun)
+	case *api.ApproveWithdrawalRequest:
 		return unlessDry(r.Request, r.DryRun)
 	case *api.AdmitRequest:
 		return r.Request

@@ -13,7 +13,6 @@ import (
 	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
-	"flotilla/core/overlay"
 	"flotilla/subjects"
 )
 
@@ -24,8 +23,15 @@ func (d *Door) admit(ctx context.Context, request *api.AdmitRequest) (*api.Apply
 	if err := subjects.CheckLabel("member", request.Name); err != nil {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
 	}
+	if err := d.expected(request); err != nil {
+		return nil, err
+	}
 	allowed, note := request.AllowLabels, ""
-	if len(allowed) == 0 {
+	switch {
+	case len(allowed) > 0:
+	case request.Expect != nil && request.Expect.Offered != nil:
+		allowed = request.Expect.Offered
+	default:
 		allowed, note = d.offered(request.Name)
 	}
 	result, err := d.admitted(ctx, request, allowed)
@@ -51,26 +57,14 @@ func (d *Door) admitted(ctx context.Context, request *api.AdmitRequest, allowed 
 	if err != nil {
 		return nil, fmt.Errorf("admitting %s: %w", request.Name, err)
 	}
-	return d.create(ctx, request, body)
-}
-
-// create applies one document all of which is overlay: a file that is applied later takes over what it
-// sets and keeps the rest.
-func (d *Door) create(ctx context.Context, request *api.AdmitRequest, body json.RawMessage) (*api.ApplyResult, error) {
-	documents, wrong := d.readAll([]json.RawMessage{body})
-	f := d.newDraft(request.By, request.Request)
-	f.refused = *wrong
-	var err error
-	if documents[0].overlay, err = overlay.Whole(body); err != nil {
+	f := d.desk.New(request.By, request.Request)
+	if err := f.Create(ctx, body); err != nil {
 		return nil, err
 	}
-	if err := f.applyAll(ctx, documents); err != nil {
-		return nil, err
+	if err := f.Commit(ctx); err != nil {
+		return nil, fmt.Errorf("admitting %s: %w", request.Name, err)
 	}
-	if err := d.commit(ctx, f); err != nil {
-		return nil, fmt.Errorf("creating %s: %w", documents[0].Object, err)
-	}
-	return &f.results[0], nil
+	return &f.Results[0], nil
 }
 
 func allowing(keys []string) map[string]string {

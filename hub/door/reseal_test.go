@@ -17,13 +17,15 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/health"
 	"flotilla/core/seal"
+	"flotilla/hub/door/draft"
+	"flotilla/hub/door/keep"
 	"flotilla/tests/elsewhen"
 )
 
 // rotation is one fleet under the secrets of one hub after the other.
 type rotation struct {
 	server *bustest.Server
-	*referred
+	*keep.Referred
 }
 
 // under has a hub with secrets lead for as long as f runs.
@@ -39,15 +41,15 @@ func (r *rotation) under(t *testing.T, id string, f func(t *testing.T, d *Door),
 // whole says that everything referred to is there and can be opened, with the digests that it had.
 func (r *rotation) whole(t *testing.T, d *Door) {
 	t.Helper()
-	all, err := d.referred()
+	all, err := d.keeper.Referred()
 	require.NoError(t, err)
-	require.Equal(t, r.referred, all)
-	for digest := range all.bodies {
+	require.Equal(t, r.Referred, all)
+	for digest := range all.Bodies {
 		body, err := d.store.Content.Get(t.Context(), digest)
 		require.NoError(t, err)
 		require.Equal(t, digest, d.store.Keys.Digest(body))
 	}
-	for digest := range all.works {
+	for digest := range all.Works {
 		work, err := d.store.Content.Work(t.Context(), digest)
 		require.NoError(t, err)
 		require.NotEmpty(t, work.Manifests)
@@ -93,8 +95,8 @@ func resealingProblems(t *testing.T, d *Door) (found []api.Problem) {
 func swept(t *testing.T, d *Door) {
 	t.Helper()
 	now := elsewhen.Now()
-	d.sweepOnce(t.Context(), now)
-	d.sweepOnce(t.Context(), now.Add(2*time.Hour))
+	d.keeper.Sweep(t.Context(), now)
+	d.keeper.Sweep(t.Context(), now.Add(2*time.Hour))
 }
 
 // After a rotation everything is sealed with the newest secret, also where a hub is stopped on the way; until then the
@@ -114,22 +116,22 @@ func TestContentIsSealedAnewAfterARotation(t *testing.T) {
 			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"large","namespace":"shop"},"data":{"a":"` + strings.Repeat("x", 8<<10) + `"}}`,
 			`{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"shop"},"spec":{"clusterIP":"10.0.0.1","type":"NodePort"}}`,
 		} {
-			_, err := d.apply(t.Context(), &api.ApplyRequest{Asked: api.Asked{By: door}, Documents: []json.RawMessage{json.RawMessage(document)}})
+			_, err := d.apply(t.Context(), &api.ApplyRequest{Asked: api.Asked{By: draft.Door()}, Documents: []json.RawMessage{json.RawMessage(document)}})
 			require.NoError(t, err)
 		}
 		var err error
-		r.referred, err = d.referred()
+		r.Referred, err = d.keeper.Referred()
 		require.NoError(t, err)
-		require.Len(t, r.bodies, 6)
-		require.Len(t, r.works, 3)
-		require.Len(t, r.packs, 1, "the last is built upon the one before")
-		require.NoError(t, d.resealAll(t.Context()))
+		require.Len(t, r.Bodies, 6)
+		require.Len(t, r.Works, 3)
+		require.Len(t, r.Packs, 1, "the last is built upon the one before")
+		require.NoError(t, d.keeper.Reseal(t.Context()))
 		places, err = d.store.Content.Stored(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, resealingProblems(t, d))
 	}, former)
 	r.under(t, "stopped on the way", func(t *testing.T, d *Door) {
-		for digest := range r.bodies {
+		for digest := range r.Bodies {
 			require.NoError(t, d.store.Content.Reseal(t.Context(), digest))
 			break
 		}
@@ -139,9 +141,10 @@ func TestContentIsSealedAnewAfterARotation(t *testing.T) {
 	}, newest, former)
 	r.under(t, "goes on", func(t *testing.T, d *Door) {
 		require.Len(t, resealingProblems(t, d), 1)
-		require.NoError(t, d.resealAll(t.Context()))
+		require.NoError(t, d.keeper.Reseal(t.Context()))
 		require.Empty(t, resealingProblems(t, d))
-		require.EqualValues(t, 9, d.resealing.done.Load())
+		done, _ := d.keeper.Resealed()
+		require.EqualValues(t, 9, done)
 		r.whole(t, d)
 		swept(t, d)
 		left, err := d.store.Content.Stored(t.Context())

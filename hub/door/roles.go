@@ -8,9 +8,6 @@ import (
 	"flotilla/core/strict"
 )
 
-// door is the door itself where it does what nobody asked for.
-var door = api.Caller{Name: "door", Role: api.RoleAdmin}
-
 // forbidden refuses to let somebody change objects beyond their role, and names every one of them.
 func forbidden(by api.Caller, refs []api.ObjectRef) *api.Failure {
 	var faults strict.Faults
@@ -32,15 +29,4 @@ func forbidden(by api.Caller, refs []api.ObjectRef) *api.Failure {
 	failure := api.Forbidden(by, needed, fmt.Sprintf("changing %s of %d", phrase.Count(len(faults), "object"), len(refs)))
 	failure.Message, failure.Faults = "nothing was changed: "+failure.Message, faults
 	return failure
-}
-
-// refsOf are the objects of documents that could be read.
-func refsOf(documents []document) []api.ObjectRef {
-	var refs []api.ObjectRef
-	for i := range documents {
-		if documents[i].Object.Kind != "" {
-			refs = append(refs, documents[i].Object)
-		}
-	}
-	return refs
 }

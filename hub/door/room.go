@@ -17,6 +17,8 @@ var needsRoom = map[string]bool{
 	api.VerbRunStop: false, api.VerbDeleteNode: false, api.VerbUserAdd: true, api.VerbUserRevoke: false,
 	api.VerbRestore:     true,
 	api.VerbRolloutUndo: false, api.VerbRolloutPause: false, api.VerbRolloutResume: true, api.VerbRolloutRestart: true,
+	api.VerbFreeze: false, api.VerbUnfreeze: false, api.VerbApproveWithdrawal: false,
+	api.VerbWeb: false, api.VerbToken: false, api.VerbEnter: false, api.VerbLeave: false,
 }
 
 // NoRoom is the reason why nothing is stored and what to do; nil when there is room.

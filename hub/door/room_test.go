@@ -16,12 +16,12 @@ import (
 
 // readOnly are the verbs that store nothing of the fleet's.
 var readOnly = []string{
-	api.VerbGet, api.VerbList, api.VerbWatch, api.VerbPlan, api.VerbWhy, api.VerbRolloutHistory, api.VerbEvents, api.VerbStatus, api.VerbVersion, api.VerbUnconfirmed, api.VerbRaw, api.VerbWhoami, api.VerbKey,
+	api.VerbGet, api.VerbList, api.VerbWatch, api.VerbPlan, api.VerbWhatIf, api.VerbPreview, api.VerbWhy, api.VerbTrace, api.VerbHistory, api.VerbRolloutHistory, api.VerbEvents, api.VerbStatus, api.VerbFleet, api.VerbCells, api.VerbWindows, api.VerbMember, api.VerbVersion, api.VerbUnconfirmed, api.VerbRaw, api.VerbWhoami, api.VerbKey,
 	api.VerbUserList, api.VerbNodes, api.VerbDisruptions, api.VerbPlanNodes, api.VerbWhyNode, api.VerbBudgets, api.VerbBackup,
 }
 
 // goOn are the verbs that end or remove something, or make credentials alone: they are answered out of the reserve.
-var goOn = []string{api.VerbDelete, api.VerbMemberRevoke, api.VerbRunStop, api.VerbDeleteNode, api.VerbUserRevoke, api.VerbEnrol, api.VerbRolloutUndo, api.VerbRolloutPause}
+var goOn = []string{api.VerbDelete, api.VerbMemberRevoke, api.VerbRunStop, api.VerbDeleteNode, api.VerbUserRevoke, api.VerbEnrol, api.VerbRolloutUndo, api.VerbRolloutPause, api.VerbFreeze, api.VerbUnfreeze, api.VerbApproveWithdrawal, api.VerbWeb, api.VerbToken}
 
 // Without room every verb is refused but those that store nothing, end or remove something. What is asked as a dry run
 // is answered.

@@ -220,3 +220,31 @@ func TestViewersDoNotSteer(t *testing.T) {
 	}
 	require.NoError(t, bus.Request(bustest.Context(t), viewer, api.VerbRolloutHistory, api.HistoryRequest{Object: webPlacement}, nil, bus.RequestOptions{}))
 }
+
+// What was looked at is what is steered: whoever comes second is told what changed.
+func TestAPlacementIsSteeredAsItWasSeen(t *testing.T) {
+	h := open(t, door.Options{})
+	h.apply(shopNamespace, config("a", "1"), web)
+	h.apply(config("a", "2"))
+	look := func(verb string) *api.Basis {
+		return must[api.RolloutResponse](h, verb, api.RolloutRequest{Object: webPlacement, DryRun: true}).Basis
+	}
+	does := func(verb string, basis *api.Basis) *api.Failure {
+		return must1(ask[api.RolloutResponse](h, verb, api.RolloutRequest{Request: h.id(), Object: webPlacement, Basis: basis}))
+	}
+	undo, pause, restart := look(api.VerbRolloutUndo), look(api.VerbRolloutPause), look(api.VerbRolloutUndo)
+	require.Nil(t, does(api.VerbRolloutUndo, undo))
+	second := does(api.VerbRolloutUndo, undo)
+	require.NotNil(t, second)
+	require.Equal(t, api.CodePrecondition, second.Code)
+	require.Regexp(t, "changed since you looked: its newest revision is 3, made by [^ ]+ at [^ ]+Z; it was 2$", second.Message)
+	require.Equal(t, []int64{1, 2, 3}, h.indexes("web"))
+	require.Equal(t, api.CodePrecondition, does(api.VerbRolloutRestart, restart).Code)
+
+	require.NotNil(t, does(api.VerbRolloutPause, pause))
+	pause = look(api.VerbRolloutPause)
+	require.Nil(t, does(api.VerbRolloutPause, pause))
+	again := does(api.VerbRolloutPause, pause)
+	require.Regexp(t, "it is at generation 1, paused by .*; it was at "+pause.ResourceVersion+"$", again.Message)
+	require.Nil(t, does(api.VerbRolloutResume, look(api.VerbRolloutResume)))
+}

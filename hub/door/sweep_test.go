@@ -10,7 +10,10 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
+	"flotilla/hub/door/draft"
+	"flotilla/hub/door/records"
 	"flotilla/tests/elsewhen"
 )
 
@@ -20,7 +23,7 @@ func TestSweepTakesOrphansAndNothingElse(t *testing.T) {
 	ctx := bustest.Context(t)
 	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop()})
 	apply := func(document string) {
-		_, err := d.apply(ctx, &api.ApplyRequest{Asked: api.Asked{By: door}, Documents: []json.RawMessage{json.RawMessage(document)}})
+		_, err := d.apply(ctx, &api.ApplyRequest{Asked: api.Asked{By: draft.Door()}, Documents: []json.RawMessage{json.RawMessage(document)}})
 		require.NoError(t, err)
 	}
 	apply(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}`)
@@ -31,22 +34,22 @@ func TestSweepTakesOrphansAndNothingElse(t *testing.T) {
 	orphan := bustest.Put(t, d.store, []byte("nothing refers to this"))
 
 	now := elsewhen.Now()
-	d.sweepOnce(ctx, now)
+	d.keeper.Sweep(ctx, now)
 	_, err := d.store.Content.Get(ctx, orphan)
 	require.NoError(t, err, "one pass removes nothing")
-	d.sweepOnce(ctx, now.Add(2*time.Hour))
+	d.keeper.Sweep(ctx, now.Add(2*time.Hour))
 	_, err = d.store.Content.Get(ctx, orphan)
 	require.ErrorIs(t, err, bus.ErrNotFound)
 
-	all, err := d.referred()
+	all, err := d.keeper.Referred()
 	require.NoError(t, err)
-	require.Len(t, all.bodies, 4, "the namespace, the service as applied now and as placed before and now")
-	require.Len(t, all.works, 2)
-	for digest := range all.bodies {
+	require.Len(t, all.Bodies, 4, "the namespace, the service as applied now and as placed before and now")
+	require.Len(t, all.Works, 2)
+	for digest := range all.Bodies {
 		_, err := d.store.Content.Get(ctx, digest)
 		require.NoError(t, err)
 	}
-	for digest := range all.works {
+	for digest := range all.Works {
 		_, err := d.store.Content.Work(ctx, digest)
 		require.NoError(t, err)
 	}
@@ -57,7 +60,7 @@ func TestWhatABundleIsBuiltUponIsNotSwept(t *testing.T) {
 	ctx := bustest.Context(t)
 	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop()})
 	apply := func(document string) (work string) {
-		_, err := d.apply(ctx, &api.ApplyRequest{Asked: api.Asked{By: door}, Documents: []json.RawMessage{json.RawMessage(document)}})
+		_, err := d.apply(ctx, &api.ApplyRequest{Asked: api.Asked{By: draft.Door()}, Documents: []json.RawMessage{json.RawMessage(document)}})
 		require.NoError(t, err)
 		if kept := d.records.Snapshots.Group("web"); len(kept) > 0 {
 			require.Len(t, kept, 1)
@@ -88,4 +91,29 @@ func TestWhatABundleIsBuiltUponIsNotSwept(t *testing.T) {
 	work, err := d.store.Content.Work(ctx, third)
 	require.NoError(t, err)
 	require.Empty(t, work.Packs, "of the snapshot that it could be built upon nothing is known any more")
+}
+
+// What clients keep on content, and on overrides, may hold values of Secrets: it lies sealed, for as long as its object is there.
+func TestWhatClientsKeepIsSealedAndNotSwept(t *testing.T) {
+	ctx := bustest.Context(t)
+	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop()})
+	const memory = `"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"hunter2"}`
+	for _, document := range []string{
+		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"key","namespace":"shop",` + memory + `},"stringData":{"a":"b"}}`,
+		`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourceOverride","metadata":{"name":"o",` + memory + `},"spec":{
+		  "clusterResourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"shop"}],"policy":{"overrideRules":[{"overrideType":"Delete"}]}}}`,
+	} {
+		_, err := d.apply(ctx, &api.ApplyRequest{Asked: api.Asked{By: draft.Door()}, Managed: true, Documents: []json.RawMessage{json.RawMessage(document)}})
+		require.NoError(t, err)
+	}
+	swept(t, d)
+	for _, table := range []*store.Records[api.Spec]{d.records.Objects, d.records.Specs[api.KindClusterResourceOverride]} {
+		spec := table.All()[0].Value
+		text, err := json.Marshal(spec)
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "hunter2")
+		managed, err := records.Managed(ctx, d.store.Content, &spec)
+		require.NoError(t, err, spec.Object)
+		require.Contains(t, managed.Metadata, "annotations")
+	}
 }

@@ -88,6 +88,31 @@ func TestAdmitMakesAMemberOfWhoHeartbeats(t *testing.T) {
 	require.Equal(t, api.CodeInvalid, failure.Code)
 }
 
+// Who is admitted is who was looked at, with the labels that were seen.
+func TestAMemberIsAdmittedAsItWasSeen(t *testing.T) {
+	h := open(t, door.Options{})
+	const key = "UBERLIN"
+	write(h, subjects.Identities, "berlin", api.Identity{Header: api.NewHeader(api.KindIdentity), Name: "berlin", Key: key})
+	admit := func(expect *api.Joining) *api.Failure {
+		return must1(ask[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "berlin", Expect: expect}))
+	}
+	other := admit(&api.Joining{Key: "UOTHER", New: true})
+	require.NotNil(t, other)
+	require.Equal(t, api.CodePrecondition, other.Code)
+	require.Equal(t, "nothing was done: berlin is not as you saw it: its agent holds key "+key+", expected key UOTHER", other.Message)
+	require.Equal(t, "flotilla describe member berlin", other.Next)
+	h.missing(api.KindMemberCluster, "", "berlin")
+
+	seen := &api.Joining{Key: key, New: true, Offered: []string{"region"}}
+	request := api.AdmitRequest{Request: h.id(), Name: "berlin", Expect: seen}
+	must[api.ApplyResult](h, api.VerbAdmit, request)
+	metadata := h.get(api.KindMemberCluster, "", "berlin")["metadata"].(map[string]any)
+	require.Equal(t, map[string]any{api.AnnotationAgentLabels: "region"}, metadata["annotations"])
+	must[api.ApplyResult](h, api.VerbAdmit, request) // the same request once more
+	require.Regexp(t, "it is part of the fleet since .*Z$", admit(seen).Message)
+	require.Nil(t, admit(&api.Joining{Key: key}))
+}
+
 // A member may be admitted before its agent runs; admitted once more, it is allowed what its agent offers
 // by then, and keeps what it was allowed.
 func TestAdmitBeforeTheAgentRuns(t *testing.T) {

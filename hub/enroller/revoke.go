@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"flotilla/bus"
 	"flotilla/core/api"
@@ -52,6 +54,9 @@ func (e *Enroller) revoke(ctx context.Context, request *api.MemberRevokeRequest)
 	case !found:
 		return nil, e.noAgent(request.Name)
 	}
+	if other := another(&record, request.Key); other != nil {
+		return nil, other
+	}
 	next, changed := enrolment.Revoke(record, request.By.Name, e.store.Now())
 	done := &revocation{member: request.Name, unchanged: !changed, keys: next.Former}
 	if !changed {
@@ -69,6 +74,24 @@ func (e *Enroller) revoke(ctx context.Context, request *api.MemberRevokeRequest)
 	}
 	delete(e.waiting, request.Name)
 	return done, nil
+}
+
+// another says that an agent holds another key than somebody saw; nil where it does not, or that one was refused meanwhile.
+func another(record *api.Identity, seen *string) *api.Failure {
+	if seen == nil || record.Key == *seen || record.Key == "" && slices.Contains(record.Former, *seen) {
+		return nil
+	}
+	is, was := "no key", "none"
+	if record.Key != "" {
+		is = "key " + record.Key + " since " + record.Enrolled.UTC().Format(time.RFC3339)
+	}
+	if *seen != "" {
+		was = *seen
+	}
+	return &api.Failure{
+		Code: api.CodePrecondition, Next: "flotilla describe member " + record.Name,
+		Message: fmt.Sprintf("nothing was done: the agent of %s changed since you looked: it holds %s; it was %s", record.Name, is, was),
+	}
 }
 
 // noAgent says that there is nothing to revoke that the hub knows of.

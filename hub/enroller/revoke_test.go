@@ -47,6 +47,32 @@ func TestARevokedAgentIsCutAndFreed(t *testing.T) {
 	h.becomes(h.enrolled(t.TempDir(), "berlin", h.token("berlin")), api.AgentAdmitted)
 }
 
+// Whoever looked at one agent does not refuse the one that came after it.
+func TestTheAgentIsRevokedThatWasSeen(t *testing.T) {
+	h := start(t)
+	h.admit("berlin")
+	none := ""
+	first := h.enrolled(t.TempDir(), "berlin", h.token("berlin"))
+	_, err := h.tryRevokeOf("berlin", &none)
+	require.ErrorContains(t, err, "it holds key "+first.Wallet().Key()+" since ")
+	require.ErrorContains(t, err, "; it was none")
+	seen := first.Wallet().Key()
+	second := h.enrolled(t.TempDir(), "berlin", h.token("berlin"))
+	h.becomes(second, api.AgentAdmitted)
+	_, err = h.tryRevokeOf("berlin", &seen)
+	failure, refused := errors.AsType[*api.Failure](err)
+	require.True(t, refused, "%v", err)
+	require.Equal(t, api.CodePrecondition, failure.Code)
+	require.Equal(t, second.Wallet().Key(), h.record("berlin").Key)
+
+	newest := second.Wallet().Key()
+	for range 2 { // whoever asks again is told that it is so
+		_, err = h.tryRevokeOf("berlin", &newest)
+		require.NoError(t, err)
+	}
+	require.Empty(t, h.record("berlin").Key)
+}
+
 // Where the hub cannot tell the servers it says what is left to be typed.
 func TestWhatIsLeftToBeTypedAfterARevocation(t *testing.T) {
 	h := start(t, func(o *enroller.Options) { o.Revoke = nil })
@@ -68,7 +94,11 @@ func (h *house) revoke(member string) *api.MemberRevokeResponse {
 }
 
 func (h *house) tryRevoke(member string) (any, error) {
-	body, err := json.Marshal(api.MemberRevokeRequest{Name: member})
+	return h.tryRevokeOf(member, nil)
+}
+
+func (h *house) tryRevokeOf(member string, key *string) (any, error) {
+	body, err := json.Marshal(api.MemberRevokeRequest{Name: member, Key: key})
 	require.NoError(h, err)
 	return h.room.Verbs()[api.VerbMemberRevoke](h.Context(), api.Caller{Name: "anna", Role: api.RoleAdmin}, body)
 }

@@ -34,9 +34,11 @@ type Options struct {
 type Gauger struct {
 	store   *store.Store
 	options Options
+	names   map[string]string // of servers, by what they call each other
 
 	mu      sync.Mutex
 	filling []fullness.Filling
+	away    []fullness.Away
 }
 
 // New returns a gauger on an open store; it looks at nothing before Run.
@@ -47,7 +49,7 @@ func New(store *store.Store, o Options) *Gauger {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()
 	}
-	return &Gauger{store: store, options: o}
+	return &Gauger{store: store, options: o, names: map[string]string{}}
 }
 
 // Run looks until ctx ends.
@@ -67,23 +69,21 @@ func (g *Gauger) Run(ctx context.Context) error {
 	return nil
 }
 
-// look looks once, and tells of what began or ended.
+// look looks once, and tells of what began or ended. An error is of streams that did not answer; the others were looked at.
 func (g *Gauger) look(ctx context.Context) error {
-	uses, err := streams.Uses(ctx, g.store.Conn)
-	if err != nil {
-		return err
-	}
+	uses, failed := streams.Uses(ctx, g.store.Conn)
 	held := g.members()
 	var streams []fullness.Stream
 	for _, use := range uses {
-		if !use.Rolls {
-			streams = append(streams, g.stream(use, held[use.Short]))
-		}
+		streams = append(streams, g.stream(use, held[use.Short]))
 	}
+	now := g.store.Now()
 	g.mu.Lock()
-	var events []api.Audit
-	g.filling, events = fullness.Judge(g.filling, streams, g.store.Now())
+	var events, lost []api.Audit
+	g.filling, events = fullness.Judge(g.filling, streams, now)
+	g.away, lost = fullness.JudgeReplicas(g.away, streams, now)
 	g.mu.Unlock()
+	events = append(events, lost...)
 	for _, e := range events {
 		g.store.Audit.Record(e)
 		if e.Type == "Warning" {
@@ -91,13 +91,13 @@ func (g *Gauger) look(ctx context.Context) error {
 		}
 	}
 	g.options.Metrics.set(uses, held, g.store.Share())
-	return nil
+	return failed
 }
 
-// Problems are the streams that fill up, for the screen of the fleet.
+// Problems are the streams that fill up and the servers without their replicas, for the screen of the fleet.
 func (g *Gauger) Problems() []api.Problem {
 	g.mu.Lock()
-	filling := slices.Clone(g.filling)
+	filling, away := slices.Clone(g.filling), slices.Clone(g.away)
 	g.mu.Unlock()
 	var problems []api.Problem
 	for i := range filling {
@@ -109,6 +109,14 @@ func (g *Gauger) Problems() []api.Problem {
 			Object: api.AuditObject(api.AuditStream, filling[i].Name), Reason: api.ReasonStreamFilling, Message: filling[i].Text(),
 			Since: metav1.NewTime(filling[i].Since), Next: next,
 		})
+	}
+	for i := range away {
+		if away[i].Told {
+			problems = append(problems, api.Problem{
+				Object: api.AuditObject(api.AuditServer, away[i].Server), Reason: api.ReasonReplicasAway, Message: away[i].Text(),
+				Since: metav1.NewTime(away[i].Since), Next: "nats server report jetstream",
+			})
+		}
 	}
 	return problems
 }

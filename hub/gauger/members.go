@@ -1,6 +1,7 @@
 package gauger
 
 import (
+	"cmp"
 	"fmt"
 
 	"flotilla/bus/streams"
@@ -24,8 +25,22 @@ func (g *Gauger) members() map[string]map[string]int64 {
 func (g *Gauger) stream(use streams.Use, members map[string]int64) fullness.Stream {
 	return fullness.Stream{
 		Name: use.Name, Bytes: use.Bytes, MostBytes: use.MostBytes, Messages: use.Messages, MostMessages: use.MostMessages,
-		Members: members, Help: help(use),
+		Rolls: use.Rolls, Replicas: g.replicas(use.Replicas), Members: members, Help: help(use),
 	}
+}
+
+// replicas are by the names of their servers; one whose name is not known now has that which it had.
+func (g *Gauger) replicas(all []streams.Replica) (named []fullness.Replica) {
+	for _, r := range all {
+		switch {
+		case r.Server == "":
+			r.Server = cmp.Or(g.names[r.Peer], r.Peer)
+		case r.Peer != "":
+			g.names[r.Peer] = r.Server
+		}
+		named = append(named, fullness.Replica{Server: r.Server, Current: r.Current})
+	}
+	return named
 }
 
 // help is what makes room in a stream.

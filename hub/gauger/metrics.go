@@ -20,7 +20,9 @@ var (
 	bytesMetric    = prometheus.NewDesc("flotilla_stream_bytes", "Bytes that a stream holds.", []string{"stream"}, nil)
 	messagesMetric = prometheus.NewDesc("flotilla_stream_messages", "Messages that a stream holds.", []string{"stream"}, nil)
 	limitMetric    = prometheus.NewDesc("flotilla_stream_limit_bytes", "Bytes that a stream may hold; not of one without limit.", []string{"stream"}, nil)
-	shareMetric    = prometheus.NewDesc("flotilla_member_share_used",
+	replicasMetric = prometheus.NewDesc("flotilla_stream_replicas",
+		"Replicas of a stream that are current, behind or on a server that is offline; not of one that a server keeps alone.", []string{"stream", "state"}, nil)
+	shareMetric = prometheus.NewDesc("flotilla_member_share_used",
 		"Part of its share of a stream that a member has stored, of members that use half of it or more.", []string{"member", "stream"}, nil)
 )
 
@@ -43,7 +45,7 @@ func NewMetrics() *Metrics { return &Metrics{} }
 
 // Describe sends the descriptions of all metrics.
 func (x *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{bytesMetric, messagesMetric, limitMetric, shareMetric} {
+	for _, desc := range []*prometheus.Desc{bytesMetric, messagesMetric, limitMetric, replicasMetric, shareMetric} {
 		out <- desc
 	}
 }
@@ -62,10 +64,32 @@ func (x *Metrics) Collect(out chan<- prometheus.Metric) {
 		if use.MostBytes > 0 {
 			gauge(limitMetric, float64(use.MostBytes), use.Short)
 		}
+		for state, n := range replicaStates(use.Replicas) {
+			gauge(replicasMetric, n, use.Short, state)
+		}
 	}
 	for _, s := range shares {
 		gauge(shareMetric, s.used, s.member, s.stream)
 	}
+}
+
+// replicaStates are how many replicas are in each state, of which there are none where there are no replicas.
+func replicaStates(replicas []streams.Replica) map[string]float64 {
+	if len(replicas) == 0 {
+		return nil
+	}
+	states := map[string]float64{"current": 0, "behind": 0, "offline": 0}
+	for _, r := range replicas {
+		switch {
+		case r.Current:
+			states["current"]++
+		case r.Offline:
+			states["offline"]++
+		default:
+			states["behind"]++
+		}
+	}
+	return states
 }
 
 func (x *Metrics) set(uses []streams.Use, held map[string]map[string]int64, of bus.Share) {

@@ -18,7 +18,7 @@ func (h *Hub) keepAccounts(ctx context.Context, s *store.Store) error {
 		switch account {
 		case subjects.AccountPeople:
 			for _, user := range users.All() {
-				if user.Value.Revoked != nil {
+				if user.Value.Revoked != nil && user.Value.Key != "" {
 					refused = append(refused, user.Value.Key)
 				}
 			}

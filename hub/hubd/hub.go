@@ -9,14 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"flotilla/bus"
 	"flotilla/bus/loop"
 	"flotilla/bus/server"
 	"flotilla/bus/store"
-	"flotilla/hub/disruptor"
-	"flotilla/hub/gauger"
+	"flotilla/core/api"
+	"flotilla/core/seal"
+	"flotilla/hub/checker"
+	"flotilla/hub/door"
 	"flotilla/hub/notifier"
 )
 
@@ -34,26 +34,33 @@ const (
 type Hub struct {
 	options  Options
 	channels []notifier.Channel
+	checks   *checker.Endpoints
 	server   *server.Server
 	accounts *server.Accounts // on servers that others run, nil where their keys are others' too
 	conn     *bus.Conn
 	cleanups []cleanup
 	failed   chan error
 	// rooms makes the rooms of one term of leadership.
-	rooms      func(*store.Store) []room
-	metrics    string
-	disruption *disruptor.Metrics
-	streams    *gauger.Metrics
-	runs       *prometheus.CounterVec // of rooms, over all terms
-	warden     *warden
+	rooms   func(*store.Store) []room
+	metrics metrics
+	warden  *warden
+	keys    *seal.Keyring // the secrets of the fleet, when it started
 
+	sites
 	term
+}
+
+// sites are what a hub serves by HTTP; nil where it does not.
+type sites struct {
+	page, front *served
+	frontCA     []byte // see Front
 }
 
 // term is what a hub does at the moment: whether it leads.
 type term struct {
 	mu      sync.Mutex
 	leading *store.Store
+	own     *door.Door // of the rooms of the term
 	// damaged is why this hub serves what is left of state, and does not lead.
 	damaged error
 	// standing ends the rooms of the term.
@@ -77,7 +84,11 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("options of the hub: %w", err)
 	}
-	h := &Hub{options: o, channels: channels, failed: make(chan error, 1), term: term{changed: make(chan struct{})}, disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics(), runs: newRuns()}
+	checks, err := checker.EndpointsOf(&o.Policy.Checks, os.Getenv)
+	if err != nil {
+		return nil, fmt.Errorf("options of the hub: %w", err)
+	}
+	h := &Hub{options: o, channels: channels, checks: checks, failed: make(chan error, 1), term: term{changed: make(chan struct{})}, metrics: newMetrics()}
 	h.rooms, h.warden = h.allRooms, &warden{hub: h}
 	return h, nil
 }
@@ -107,7 +118,11 @@ func (h *Hub) Start(ctx context.Context) error {
 		{"secrets", h.openSecrets},
 		{"room", h.startWarden},
 		{"metrics", h.startMetrics},
+		{"page", h.listenPage},
+		{"Kubernetes API", h.listenFront},
 		{"leadership", h.compete},
+		{"page", h.servePage},
+		{"Kubernetes API", h.serveFront},
 	} {
 		undo, err := step.run(ctx)
 		if err != nil {
@@ -163,7 +178,7 @@ func (h *Hub) startServer(context.Context) (func(bool), error) {
 
 func (h *Hub) connect(ctx context.Context) (func(bool), error) {
 	o := h.options.Bus
-	o.Fleet, o.Name, o.Version, o.Log, o.Now = h.options.Fleet, h.options.Name, h.options.Version, h.options.Log, h.options.Now
+	o.Fleet, o.Name, o.Version, o.Log, o.Now = h.options.Fleet, h.options.Name, api.Version, h.options.Log, h.options.Now
 	if h.server != nil {
 		o.Server = h.server
 	} else {
@@ -238,7 +253,7 @@ func (h *Hub) Server() *server.Server { return h.server }
 func (h *Hub) lead(s *store.Store) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.leading = s
+	h.leading, h.own = s, nil
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
@@ -248,6 +263,40 @@ func (h *Hub) store() (s *store.Store, changed <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.leading, h.changed
+}
+
+// door is that of the term this hub leads in, nil while another one leads.
+func (h *Hub) door() *door.Door {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.own
+}
+
+// open notes the door of the term this hub leads in.
+func (h *Hub) open(own *door.Door) *door.Door {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.own = own
+	close(h.changed)
+	h.changed = make(chan struct{})
+	return own
+}
+
+// opened is the door of the term this hub leads in, once it stands; nil while another one leads, and at the end of ctx.
+func (h *Hub) opened(ctx context.Context) *door.Door {
+	for {
+		h.mu.Lock()
+		own, leads, changed := h.own, h.leading != nil, h.changed
+		h.mu.Unlock()
+		if own != nil || !leads {
+			return own
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // WaitLeading returns when this hub leads, or with ctx's error.

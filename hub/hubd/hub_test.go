@@ -194,6 +194,8 @@ func TestMetrics(t *testing.T) {
 	require.Contains(t, body, `flotilla_members{state="Ready"} 0`)
 	require.Contains(t, body, `flotilla_update_runs{state="Running"} 0`)
 	require.Contains(t, body, `flotilla_member_credentials{state="RenewalOverdue"} 0`)
+	require.Contains(t, body, `flotilla_frozen{what="member"} 0`)
+	require.Contains(t, body, "flotilla_withdrawals_held 0")
 }
 
 // scraped are the metrics of a hub.

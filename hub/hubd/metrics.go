@@ -13,8 +13,22 @@ import (
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
+	"flotilla/hub/disruptor"
+	"flotilla/hub/gauger"
 	"flotilla/subjects"
 )
+
+// metrics are what a hub counts over all terms, and where they are served, empty when they are not.
+type metrics struct {
+	at         string
+	disruption *disruptor.Metrics
+	streams    *gauger.Metrics
+	runs       *prometheus.CounterVec // of rooms
+}
+
+func newMetrics() metrics {
+	return metrics{disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics(), runs: newRuns()}
+}
 
 // startMetrics serves /metrics, /healthz and /readyz on the address of the options; without one it does nothing.
 func (h *Hub) startMetrics(context.Context) (func(bool), error) {
@@ -35,19 +49,19 @@ func (h *Hub) startMetrics(context.Context) (func(bool), error) {
 		defer close(ended)
 		_ = server.Serve(listener) // always http.ErrServerClosed, after Close
 	}()
-	h.metrics = listener.Addr().String()
+	h.metrics.at = listener.Addr().String()
 	return func(bool) { _ = server.Close(); <-ended }, nil
 }
 
 // registry describes the hub in numbers.
 func (h *Hub) registry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(fleetCollector{h}, h.disruption, h.streams, h.runs)
+	registry.MustRegister(fleetCollector{h}, h.metrics.disruption, h.metrics.streams, h.metrics.runs)
 	return registry
 }
 
 // MetricsAddress is where metrics are served, empty when they are not.
-func (h *Hub) MetricsAddress() string { return h.metrics }
+func (h *Hub) MetricsAddress() string { return h.metrics.at }
 
 var (
 	leadingMetric    = prometheus.NewDesc("flotilla_leading", "1 while this hub leads.", nil, nil)
@@ -72,7 +86,7 @@ type fleetCollector struct{ hub *Hub }
 func (c fleetCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		leadingMetric, termMetric, membersMetric, beyondMetric, placementsMetric, bindingsMetric, runsMetric, auditMetric,
-		placementMembersMetric, placementStalledMetric, memberTroubleMetric, credentialsMetric, endMetric,
+		placementMembersMetric, placementStalledMetric, memberTroubleMetric, credentialsMetric, endMetric, frozenMetric, heldMetric,
 	} {
 		out <- desc
 	}
@@ -114,5 +128,6 @@ func (c fleetCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	c.collectPlacements(s, gauge)
 	c.collectCredentials(s, gauge)
+	c.collectGuards(s, gauge)
 	out <- prometheus.MustNewConstMetric(auditMetric, prometheus.CounterValue, float64(s.Audit.Dropped()))
 }

@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/hub/disruptor"
-	"flotilla/hub/gauger"
 	"flotilla/tests/documented"
 )
 
@@ -17,13 +15,13 @@ func TestMetricsAreThoseOfTheDocuments(t *testing.T) {
 	written := documented.Metrics(t, "../../docs/operations.md")
 	maps.DeleteFunc(written, func(name, _ string) bool { return strings.HasPrefix(name, "flotilla_agent_") })
 	maps.Copy(written, documented.Metrics(t, "../../docs/node-disruption.md"))
-	require.Equal(t, written, documented.Exported(t, (&Hub{disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics(), runs: newRuns()}).registry()))
+	require.Equal(t, written, documented.Exported(t, (&Hub{metrics: newMetrics()}).registry()))
 }
 
 // A hub that does not lead says flotilla_leading 0, what it counted of node disruption and how often its rooms ran, and
 // nothing else.
 func TestMetricsOfAHubThatDoesNotLead(t *testing.T) {
-	h := &Hub{disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics(), runs: newRuns()}
+	h := &Hub{metrics: newMetrics()}
 	h.runsOf("scheduler", "")("placement:web")
 	families, err := h.registry().Gather()
 	require.NoError(t, err)
@@ -37,7 +35,7 @@ func TestMetricsOfAHubThatDoesNotLead(t *testing.T) {
 
 // The words that a label may have stand in the row of its metric.
 func TestStatesOfMetricsAreThoseOfTheDocument(t *testing.T) {
-	for metric, words := range map[string][]string{"flotilla_placement_members": placementStates, "flotilla_member_placements": troubleNames[:]} {
+	for metric, words := range map[string][]string{"flotilla_placement_members": placementStates, "flotilla_member_placements": troubleNames[:], "flotilla_frozen": frozenWhat} {
 		row := documented.Row(t, "../../docs/operations.md", "| `"+metric+"`")
 		for _, word := range words {
 			require.Contains(t, row, "`"+word+"`", metric)

@@ -21,6 +21,6 @@ func (h *Hub) runsOf(room, otherwise string) func(key string) {
 		if !found {
 			of = otherwise
 		}
-		h.runs.WithLabelValues(room, of).Inc()
+		h.metrics.runs.WithLabelValues(room, of).Inc()
 	}
 }

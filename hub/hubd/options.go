@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 	"flotilla/bus/store"
 	"flotilla/configs"
 	"flotilla/configs/secrets"
-	"flotilla/core/api"
+	"flotilla/core/guard"
 	"flotilla/hub/door"
 	"flotilla/hub/enroller"
 	"flotilla/subjects"
@@ -28,20 +29,14 @@ type Options struct {
 	// Name of this replica, which no other hub of the fleet may have: the lease is held under it. When
 	// empty it is "hub-0" with an embedded server, else made of the host's name and a random part.
 	Name string
-	// Version of this build, api.Version when empty.
-	Version string
 	// Server, when set, is an embedded NATS server to run; Bus is then only about the connection's name.
 	Server *server.Options
 	// Bus says how to reach a broker that others run.
 	Bus bus.Options
 	// Lead tunes the competition for the lease; the zero value is for production.
 	Lead store.LeadOptions
-	// Issuer signs credentials of agents on a broker that others run; an embedded server, and Accounts, bring their own.
-	Issuer enroller.Issuer
-	// Accounts is a folder of server.MakeAccounts: its keys make and revoke credentials on a broker that others run.
-	// Empty: somebody else does; an embedded server brings its own.
-	Accounts string
-	Disk     Disk
+	Issuing
+	Disk Disk
 	// Secrets are what content is sealed with; when none are given those in the folder of an embedded server.
 	Secrets secrets.Source
 	Policy  Policy
@@ -50,9 +45,19 @@ type Options struct {
 	// Metrics is the address for Prometheus, "127.0.0.1:9090"; empty: none. They name states, and
 	// placements and members up to MostSeries of each.
 	Metrics string
+	Page    Page
+	Front   Front
 	Log     zerolog.Logger
 	// Now is the clock that all of the hub goes by, the machine's when nil; it must go as fast.
 	Now func() time.Time
+}
+
+// Issuing is who makes and revokes credentials on a broker that others run; an embedded server does for itself.
+type Issuing struct {
+	// Accounts is a folder of server.MakeAccounts, whose keys do. Empty: somebody else does.
+	Accounts string
+	// Issuer signs those of agents where there are no Accounts.
+	Issuer enroller.Issuer
 }
 
 // Disk is the room that the hub needs where it stores.
@@ -69,6 +74,8 @@ type Disk struct {
 type Policy struct {
 	// DeleteTimeout bounds how long a deletion waits for members, door.DefaultDeleteTimeout when 0.
 	DeleteTimeout time.Duration
+	// Withdrawals bound what is taken away at once, guard.DefaultBounds when 0.
+	Withdrawals guard.Bounds
 	// MemberTimeout is after how long without a heartbeat a member is Unknown, 5 minutes when 0 (D21).
 	MemberTimeout time.Duration
 	// Grace is for how long states hold after heartbeats became readable again, the liveness default when
@@ -78,6 +85,8 @@ type Policy struct {
 	SkippedNamespaces []string
 	// Disruption is about the nodes of members; what configs has by default when zero.
 	Disruption configs.Disruption
+	// Checks are what rollout checks may ask; their variables are taken from the environment of the process.
+	Checks configs.Checks
 }
 
 // DefaultMemberTimeout is the threshold of D21.
@@ -95,7 +104,9 @@ func (o Options) withDefaults() Options {
 	if o.Disk.Statfs == nil {
 		o.Disk.Statfs = bus.FileSystem
 	}
-	setDefault(&o.Version, api.Version)
+	if o.Page.New == nil {
+		o.Page.New = newPage
+	}
 	setDefault(&o.Policy.DeleteTimeout, door.DefaultDeleteTimeout)
 	setDefault(&o.Policy.MemberTimeout, DefaultMemberTimeout)
 	setDefault(&o.Policy.Disruption, configs.DefaultHub().Disruption)
@@ -135,5 +146,5 @@ func (o *Options) check() error {
 			wrong = append(wrong, fmt.Errorf("%s: found %s, expected a positive duration", name, held))
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(slices.Concat(wrong, o.Page.check(), o.Front.check())...)
 }

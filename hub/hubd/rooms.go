@@ -11,9 +11,11 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/census"
 	"flotilla/bus/store"
+	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/liveness"
 	"flotilla/core/schedule"
+	"flotilla/hub/checker"
 	"flotilla/hub/dispatcher"
 	"flotilla/hub/disruptor"
 	"flotilla/hub/door"
@@ -44,7 +46,7 @@ func (h *Hub) allRooms(s *store.Store) []room {
 	log := h.options.Log
 	upgrades := runner.New(s, runner.Options{Entry: door.NewRuns(s.State), Runs: h.runsOf("runner", "fleet"), Log: log})
 	disruptions := disruptor.New(s, h.disruptorOptions())
-	gauges := gauger.New(s, gauger.Options{Events: disruptions.Uses, Metrics: h.streams, Log: log})
+	gauges := gauger.New(s, gauger.Options{Events: disruptions.Uses, Metrics: h.metrics.streams, Log: log})
 	entrance := h.doorOptions()
 	entrance.Nodes, entrance.OnNodes, entrance.Uses, entrance.Streams = disruptions.Nodes, disruptions.OnNews, disruptions.Uses, gauges.Problems
 	entrance.More = upgrades.Verbs()
@@ -61,7 +63,8 @@ func (h *Hub) allRooms(s *store.Store) []room {
 			Thresholds: h.thresholds(), Runs: h.runsOf("scheduler", ""), Log: log,
 		}).Run},
 		{"renderer", renderer.New(s, renderer.Options{Runs: h.runsOf("renderer", "member"), Log: log}).Run},
-		{"roller", roller.New(s, roller.Options{Runs: h.runsOf("roller", ""), Log: log}).Run},
+		{"roller", roller.New(s, roller.Options{Bounds: h.options.Policy.Withdrawals, Runs: h.runsOf("roller", ""), Log: log}).Run},
+		{"checker", checker.New(s, checker.Options{Endpoints: h.checks, Runs: h.runsOf("checker", ""), Log: log}).Run},
 		{"reporter", reporter.New(s, reporter.Options{Grace: h.options.Policy.Grace, Runs: h.runsOf("reporter", "sweep"), Log: log}).Run},
 		{"runner", upgrades.Run},
 		{"disruptor", disruptions.Run},
@@ -69,7 +72,7 @@ func (h *Hub) allRooms(s *store.Store) []room {
 		{"gauger", gauges.Run},
 		{"notifier", notifier.New(s, notifier.Options{Channels: h.channels, Log: log}).Run},
 		{"dispatcher", dispatcher.New(s, dispatcher.Options{Runs: h.runsOf("dispatcher", "heads"), Log: log}).Run},
-		{"door", door.New(s, entrance).Run},
+		{"door", h.open(door.New(s, entrance)).Run},
 	}
 }
 
@@ -78,7 +81,7 @@ func (h *Hub) disruptorOptions() disruptor.Options {
 	return disruptor.Options{
 		Interval: time.Duration(o.Interval), ValidationWait: time.Duration(o.ValidationWait), Disabled: !o.Enabled,
 		Rules:   capacity.Rules{SpotToSpot: o.SpotToSpot, IgnorePreferences: o.IgnorePreferences},
-		Metrics: h.disruption, Runs: h.runsOf("disruptor", "member"), Log: h.options.Log,
+		Metrics: h.metrics.disruption, Runs: h.runsOf("disruptor", "member"), Log: h.options.Log,
 	}
 }
 
@@ -103,9 +106,9 @@ func (h *Hub) thresholds() schedule.Thresholds {
 
 func (h *Hub) doorOptions() door.Options {
 	o := door.Options{
-		Replica: h.options.Name, Version: h.options.Version, AgentURL: h.options.Bus.URL,
-		DeleteTimeout: h.options.Policy.DeleteTimeout, Grace: h.options.Policy.Grace, Thresholds: h.thresholds(),
-		SkippedNamespaces: h.options.Policy.SkippedNamespaces, Room: h.warden.room, Log: h.options.Log,
+		Replica: h.options.Name, Version: api.Version, AgentURL: h.options.Bus.URL,
+		Bounds: h.options.Policy.Withdrawals, DeleteTimeout: h.options.Policy.DeleteTimeout, Grace: h.options.Policy.Grace, Thresholds: h.thresholds(),
+		SkippedNamespaces: h.options.Policy.SkippedNamespaces, Served: door.Served{Page: h.Page, Front: h.Front}, Room: h.warden.room, Log: h.options.Log,
 	}
 	if h.server != nil {
 		o.AgentURL, o.People = h.server.URL(), h.server
@@ -127,7 +130,7 @@ func (h *Hub) act(ctx context.Context, s *store.Store) error {
 	}
 	h.setDamaged(s.Damage)
 	defer h.setDamaged(nil)
-	o := salvage.Options{Replica: h.options.Name, Version: h.options.Version, Log: h.options.Log}
+	o := salvage.Options{Replica: h.options.Name, Version: api.Version, Log: h.options.Log}
 	if h.server != nil {
 		o.Revoked = h.server.Revoked
 	}

@@ -32,7 +32,8 @@ func (h *Hub) openSecrets(ctx context.Context) (func(bool), error) {
 		return nil, errors.New("none were given, and a hub on servers that others run keeps none of its own: make them once with " +
 			"`flotilla secrets create secrets.json`, and give the file to every hub of the fleet with --secrets")
 	}
-	if _, err := source.Read(ctx); err != nil {
+	var err error
+	if h.keys, err = source.Read(ctx); err != nil {
 		return nil, err
 	}
 	h.options.Lead.Secrets = func() (*seal.Keyring, error) { return source.Read(context.Background()) }

@@ -1,20 +1,15 @@
 package notifier
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"strings"
+	"slices"
 	"time"
 
 	"flotilla/configs"
+	"flotilla/hub/outside"
 )
-
-// afterKill is how long pipes that a killed program left to others are waited for.
-const afterKill = time.Second
 
 type command struct {
 	argv        []string
@@ -29,19 +24,17 @@ func (c *command) send(ctx context.Context, e configs.EventView) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	program := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
-	program.Stdin = bytes.NewReader(append(text, '\n'))
-	program.Env = append(append(os.Environ(), c.environment...), variables(e)...)
-	program.WaitDelay = afterKill
-	said := &beginning{most: answerShown}
-	program.Stdout, program.Stderr = said, said
-	if err := program.Run(); err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("ended after %s: %w", c.timeout, ctx.Err())
-		}
-		return fmt.Errorf("running %s: %w: %q", c.argv[0], err, strings.TrimSpace(string(said.text)))
+	program := outside.Program{
+		Argv: c.argv, Environment: append(slices.Clip(c.environment), variables(e)...), Input: append(text, '\n'), Most: answerShown,
 	}
-	return nil
+	said, err := program.Run(ctx)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("ended after %s: %w", c.timeout, err)
+	}
+	return fmt.Errorf("running %s: %w: %q", c.argv[0], err, said)
 }
 
 func (c *command) close() {}
@@ -53,15 +46,4 @@ func variables(e configs.EventView) []string {
 		"FLOTILLA_OBJECT=" + e.Object, "FLOTILLA_KIND=" + e.Kind, "FLOTILLA_NAME=" + e.Name, "FLOTILLA_TYPE=" + e.Type,
 		"FLOTILLA_REASON=" + e.Reason, "FLOTILLA_MESSAGE=" + e.Message, "FLOTILLA_BY=" + e.By, "FLOTILLA_MEMBER=" + e.Member,
 	}
-}
-
-// beginning keeps the first bytes that are written to it.
-type beginning struct {
-	text []byte
-	most int
-}
-
-func (b *beginning) Write(p []byte) (int, error) {
-	b.text = append(b.text, p[:min(len(p), b.most-len(b.text))]...)
-	return len(p), nil
 }

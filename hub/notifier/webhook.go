@@ -1,18 +1,16 @@
 package notifier
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
 	"flotilla/configs"
-	"flotilla/core/api"
+	"flotilla/hub/outside"
 )
 
 // sender delivers one event. Its errors hold no secrets.
@@ -38,12 +36,7 @@ type webhook struct {
 	headers   map[string]string
 	template  *configs.Webhook
 	timeout   time.Duration
-	client    http.Client
-}
-
-// newClient is a client that follows no redirection: what is in the headers is for the host of the URL alone.
-func newClient() http.Client {
-	return http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client    *outside.Client
 }
 
 func (w *webhook) send(ctx context.Context, e configs.EventView) error {
@@ -53,41 +46,20 @@ func (w *webhook) send(ctx context.Context, e configs.EventView) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("%w: making a request for %s", errRefused, w.host)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "flotilla-hub/"+api.Version)
-	request.Header.Set("Flotilla-Event", e.ID)
-	for name, value := range w.headers {
-		request.Header.Set(name, value)
-	}
-	response, err := w.client.Do(request)
-	if err != nil {
-		if outer := (*url.Error)(nil); errors.As(err, &outer) { // it holds the URL, which may be a secret
-			err = outer.Err
-		}
+	headers := maps.Clone(w.headers)
+	headers["Flotilla-Event"] = e.ID
+	answer, err := w.client.Post(ctx, &outside.Post{URL: w.url, ContentType: "application/json", Headers: headers, Body: body, Most: answerShown})
+	switch {
+	case err != nil:
 		return fmt.Errorf("posting to %s: %w", w.host, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	return w.answered(response)
-}
-
-// answered says what an answer means.
-func (w *webhook) answered(response *http.Response) error {
-	said, err := io.ReadAll(io.LimitReader(response.Body, answerShown))
-	if response.StatusCode >= 200 && response.StatusCode < 300 {
+	case answer.OK():
 		return nil
 	}
-	if err != nil {
-		said = nil
-	}
-	wrong := fmt.Errorf("%s answers %s: %q", w.host, response.Status, said)
-	if slices.Contains(judged, response.StatusCode) {
+	wrong := fmt.Errorf("%s answers %s: %q", w.host, answer.Status, answer.Body)
+	if slices.Contains(judged, answer.Code) {
 		return fmt.Errorf("%w: %w", errRefused, wrong)
 	}
 	return wrong
 }
 
-func (w *webhook) close() { w.client.CloseIdleConnections() }
+func (w *webhook) close() { w.client.Close() }

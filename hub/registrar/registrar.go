@@ -45,6 +45,7 @@ type Registrar struct {
 	mu      sync.Mutex
 	written map[string]time.Time // by member, of this process
 	garbled map[string]bool      // members whose newest heartbeat could not be read
+	parsed  watch.Parsed[*api.MemberCluster]
 }
 
 // New returns a registrar on an open store; it writes nothing before Run.
@@ -112,16 +113,15 @@ func (r *Registrar) gather(member string) (liveness.Input, uint64, error) {
 		Name: member, Thresholds: r.options.Thresholds, Now: now,
 		ReadableSince: r.store.Heartbeats.ReadableSince(), Written: r.lastWritten(member),
 	}
-	spec, _, found, err := r.specs.Find(member)
+	spec, at, found, err := r.specs.Find(member)
 	if err != nil {
 		return in, 0, err
 	}
 	if found {
-		mc, err := api.SpecOf[api.MemberCluster](&spec)
+		in.Spec, err = r.parsed.Of(member, at, func() (*api.MemberCluster, error) { return api.SpecOf[api.MemberCluster](&spec) })
 		if err != nil {
 			return in, 0, err
 		}
-		in.Spec = mc
 	}
 	identity, _, known, err := r.identities.Find(member)
 	if err != nil {
@@ -152,7 +152,7 @@ func (r *Registrar) act(ctx context.Context, member string, revision uint64, pla
 	if !plan.Write {
 		return plan.Recheck, nil
 	}
-	_, err := r.store.WriteTold(ctx, plan.Events, r.records.Put(member, &plan.Record, revision))
+	_, err := r.store.WriteTold(ctx, plan.Events, r.records.Share(member, &plan.Record, revision))
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -194,6 +194,7 @@ func (r *Registrar) forget(member string) {
 	defer r.mu.Unlock()
 	delete(r.written, member)
 	delete(r.garbled, member)
+	r.parsed.Drop(member)
 }
 
 // noteGarbled tells once for each run of unreadable heartbeats that an agent cannot be understood.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus/bustest"
@@ -36,6 +37,7 @@ func start(t *testing.T, thresholds liveness.Thresholds) *house {
 	h := &house{server: server, store: server.Lead(t)}
 	h.specs = store.TableOf[api.Spec](h.store.State, subjects.MemberSpecs)
 	h.records = store.TableOf[api.MemberRecord](h.store.State, subjects.Members)
+	bustest.AsStored(t, h.store.State, subjects.Members, func(read, held *api.MemberRecord) bool { return equality.Semantic.DeepEqual(read, held) })
 	h.run(t, thresholds)
 	return h
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"flotilla/bus/placed"
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/render"
@@ -137,7 +138,11 @@ func (r *Renderer) gather(ctx context.Context, name string, stored *api.Rendered
 	if err != nil || !found {
 		return g, err
 	}
-	if g.snapshot, err = store.LatestSnapshot(r.records.snapshots, name, spec.UID); err != nil || g.snapshot == nil || g.snapshot.Error != "" {
+	p, err := api.SpecOf[api.Placement](&spec)
+	if err != nil {
+		return g, err
+	}
+	if g.snapshot, _, err = placed.OutgoingSnapshot(r.records.snapshots, r.records.staged, p); err != nil || g.snapshot == nil || g.snapshot.Error != "" {
 		return g, err
 	}
 	all, err := r.records.all(ctx, r.store.Content, stored)
@@ -181,23 +186,37 @@ func (r *Renderer) keeping(ctx context.Context, name string, next api.Rendered, 
 	for _, work := range stored.Works {
 		known[work.Work] = work
 	}
-	for i := range release.Entries {
-		entry := &release.Entries[i]
-		if _, there := held[entry.Work]; there || len(entry.Overrides) == 0 || entry.Withdrawn || own[entry.Work] {
+	for name := range releasedWorks(&release) {
+		if _, there := held[name]; there || own[name] {
 			continue
 		}
-		work, there := known[entry.Work]
+		work, there := known[name]
 		if !there {
-			if work, err = r.lost(ctx, entry.Work, own); err != nil {
+			if work, err = r.lost(ctx, name, own); err != nil {
 				return nil, err
 			}
 		}
-		held[entry.Work] = work
+		held[name] = work
 	}
 	if next.Works = sortedWorks(held); len(next.Works) > 0 && next.Kind == "" {
 		next.Header, next.Placement = api.NewHeader(api.KindRendered), name
 	}
 	return &next, nil
+}
+
+// releasedWorks are the works that overrides made and that members may run, or go back to.
+func releasedWorks(release *api.Release) map[string]bool {
+	works := map[string]bool{}
+	for i := range release.Entries {
+		e := &release.Entries[i]
+		if len(e.Overrides) > 0 && !e.Withdrawn {
+			works[e.Work] = true
+		}
+		if e.Earlier != nil && len(e.Earlier.Overrides) > 0 {
+			works[e.Earlier.Work] = true
+		}
+	}
+	return works
 }
 
 // worksOfSnapshots are the works of the snapshots of a placement, and those that they name.

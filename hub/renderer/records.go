@@ -3,8 +3,10 @@ package renderer
 import (
 	"context"
 
+	"flotilla/bus/placed"
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/render"
 	"flotilla/subjects"
@@ -19,10 +21,11 @@ type records struct {
 	snapshots  *store.Table[api.Snapshot]
 	schedules  *store.Table[api.Schedule]
 	releases   *store.Table[api.Release]
+	staged     *placed.StagedRuns
 	renderings *store.Records[api.Rendered]
 
 	bound  *store.Inverse
-	parsed store.Parsed[*render.Override]
+	parsed watch.Parsed[*render.Override]
 }
 
 func newRecords(s *store.Store) *records {
@@ -35,8 +38,9 @@ func newRecords(s *store.Store) *records {
 		snapshots:  store.Reads[api.Snapshot](a, subjects.Snapshots),
 		schedules:  store.Reads[api.Schedule](a, subjects.Schedules),
 		releases:   store.Reads[api.Release](a, subjects.Releases),
+		staged:     placed.StagedRunsOf(a),
 		renderings: store.Writes[api.Rendered](a, subjects.Renderings),
-		bound:      store.Bound(a),
+		bound:      placed.Bound(a),
 	}
 }
 

@@ -68,6 +68,7 @@ func (r *Renderer) Run(ctx context.Context) error {
 	r.records.schedules.OnChange(r.turned)
 	r.records.snapshots.OnChange(func(name string) { r.turned(subjects.Snapshots.Group(name)) })
 	r.records.renderings.OnChange(r.turned)
+	r.records.staged.OnChange(r.turned)
 	r.records.releases.OnChange(func(name string) { r.queue.Add(placementKey + name) })
 	r.records.overrides.OnChange(func(string) { r.turnedAll() })
 	member := func(name string) { r.queue.Add(memberKey + name) }

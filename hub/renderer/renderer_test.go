@@ -194,7 +194,8 @@ func TestWorksAreMadeOncePerDistinctResult(t *testing.T) {
 	h.rendered("no record", func(_ *api.Rendered, found bool) bool { return !found })
 }
 
-// A work that a release names stays in the record, also once the record was lost, until the release names it no more.
+// A work that a release names, for a member to run or to go back to, stays in the record, also once the record was lost, until the
+// release names it no more.
 func TestWorksThatAreReleasedAreKept(t *testing.T) {
 	h := open(t, "berlin")
 	h.snapshot(1, "one")
@@ -218,6 +219,13 @@ func TestWorksThatAreReleasedAreKept(t *testing.T) {
 	})
 	h.put(subjects.Renderings.Key("web"), nil)
 	h.rendered("it again", holds)
+	h.put(subjects.Releases.Key("web"), api.Release{Placement: "web", Entries: []api.ReleaseEntry{{
+		Member: "berlin", UID: "u1", Snapshot: 2, Work: "another", Earlier: &api.Earlier{Snapshot: 1, Work: work, Overrides: first.Overrides},
+	}}})
+	h.override(3, "/data/value", "z")
+	h.rendered("what a member may go back to", func(r *api.Rendered, found bool) bool { return len(r.Members) == 1 && holds(r, found) })
+	h.put(subjects.OverrideSpecs.Key("shop/eu"), nil)
+	h.rendered("that alone", func(r *api.Rendered, found bool) bool { return len(r.Members) == 0 && holds(r, found) })
 	release("another", nil)
 	h.rendered("no record", func(_ *api.Rendered, found bool) bool { return !found })
 }

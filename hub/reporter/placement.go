@@ -99,8 +99,11 @@ func (r *Reporter) write(ctx context.Context, p *placement, name string, now tim
 		return again, false, nil
 	}
 	p.writing.Store(true)
-	defer p.writing.Store(false)
-	_, err = r.store.WriteTold(ctx, status.Events(previous, st, now), r.records.statuses.Share(name, &st, revision))
+	left, err := r.store.WriteTold(ctx, status.Events(previous, st, now), r.records.statuses.Share(name, &st, revision))
+	p.writing.Store(false)
+	if err == nil && r.records.statuses.Revision(name) != left[0] {
+		r.wake(name)
+	}
 	return again, err == nil, err
 }
 

@@ -3,9 +3,10 @@ package reporter
 import (
 	"slices"
 
+	"flotilla/bus/placed"
 	"flotilla/bus/store"
-	"flotilla/bus/watch"
 	"flotilla/core/api"
+	"flotilla/core/guard"
 	"flotilla/core/status"
 	"flotilla/subjects"
 )
@@ -18,8 +19,10 @@ type records struct {
 	seen       *store.Table[api.MemberRecord]
 	schedules  *store.Table[api.Schedule]
 	releases   *store.Table[api.Release]
+	checks     *store.Table[api.CheckRecord]
 	statuses   *store.Records[api.PlacementStatus]
-	results    *watch.Values[api.PlacementResult]
+	freezes    *store.Table[api.Freeze]
+	results    placed.Results
 
 	bound, released *store.Inverse
 }
@@ -33,10 +36,12 @@ func newRecords(s *store.Store) *records {
 		seen:       store.Reads[api.MemberRecord](a, subjects.Members),
 		schedules:  store.Reads[api.Schedule](a, subjects.Schedules),
 		releases:   store.Reads[api.Release](a, subjects.Releases),
+		checks:     store.Reads[api.CheckRecord](a, subjects.Checks),
 		statuses:   store.Writes[api.PlacementStatus](a, subjects.Statuses),
-		results:    watch.ValuesOf[api.PlacementResult](s.Results),
-		bound:      store.Bound(a),
-		released:   store.Released(a),
+		freezes:    store.Reads[api.Freeze](a, subjects.Freezes),
+		results:    placed.ResultsOf(s),
+		bound:      placed.Bound(a),
+		released:   placed.Released(a),
 	}
 }
 
@@ -52,7 +57,8 @@ func (r *records) gather(name string) (in status.Input, found bool, err error) {
 		return in, false, err
 	}
 	in.Placement = *p
-	if in.Latest, err = store.LatestSnapshot(r.snapshots, name, spec.UID); err != nil {
+	in.Frozen = guard.Read(r.freezes.Find).Of(api.FreezePlacements)
+	if in.Latest, err = placed.LatestSnapshot(r.snapshots, name, spec.UID); err != nil {
 		return in, false, err
 	}
 	release, _, found, err := r.releases.Find(name)
@@ -61,6 +67,13 @@ func (r *records) gather(name string) (in status.Input, found bool, err error) {
 	}
 	if found {
 		in.Release = &release
+	}
+	checks, _, found, err := r.checks.Find(name)
+	if err != nil {
+		return in, false, err
+	}
+	if found {
+		in.Checks = &checks
 	}
 	schedule, _, found, err := r.schedules.Find(name)
 	if err != nil {
@@ -84,9 +97,8 @@ func (r *records) previous(name string) (*api.PlacementStatus, uint64, error) {
 
 // said is what a member says of a placement, and how it does.
 func (r *records) said(member, placement string) (*api.PlacementResult, status.Member, error) {
-	result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement))
 	view, err := r.view(member)
-	return result, view, err
+	return r.results.Of(member, placement), view, err
 }
 
 func (r *records) view(member string) (status.Member, error) {

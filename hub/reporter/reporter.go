@@ -95,10 +95,16 @@ func (r *Reporter) Run(ctx context.Context) error {
 	r.began = r.store.Now()
 	r.fillViews()
 	r.records.placements.OnChange(r.turned)
+	r.records.checks.OnChange(r.turned)
 	r.records.schedules.OnChange(r.turned)
 	r.records.releases.OnChange(r.turned)
 	r.records.snapshots.OnChange(func(name string) { r.turned(subjects.Snapshots.Group(name)) })
 	r.records.statuses.OnChange(r.wrote)
+	r.records.freezes.OnChange(func(string) {
+		for _, placement := range r.records.placements.Names() {
+			r.turned(placement)
+		}
+	})
 	r.store.Results.OnChange(r.heard)
 	r.store.ResultBatches.OnRefusal(r.refused)
 	r.records.seen.OnChange(func(name string) { r.queue.Add(memberKey + name) })

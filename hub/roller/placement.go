@@ -22,49 +22,69 @@ func (r *Roller) stirred(p *placement, name string, now time.Time) bool {
 		return true
 	}
 	for member := range members {
-		if p.standing.Stirs(member, r.records.result(member, name), now) {
+		if p.standing.Stirs(member, r.records.results.Of(member, name), now) {
 			return true
 		}
 	}
 	return false
 }
 
-// release decides on a placement where anything may be decided otherwise, and acts.
+// release decides on a placement where anything may be decided otherwise, and acts. What takes something away is decided
+// once more while no other worker takes anything: sums over placements hold whoever is first.
 func (r *Roller) release(ctx context.Context, name string) (time.Time, error) {
 	p, now := r.followed.Of(name), r.store.Now()
 	if !r.stirred(p, name, now) {
 		return p.recheck, nil
 	}
 	p.standing, p.recheck = nil, time.Time{}
-	in, revision, err := r.records.gather(name)
+	d, err := r.decide(name, now)
+	if err == nil && d.plan.Takes {
+		r.taking.Lock()
+		defer r.taking.Unlock()
+		d, err = r.decide(name, now)
+	}
 	if err != nil {
 		return time.Time{}, err
 	}
-	in.Now = now
-	var broken error
-	plan, standing := rollout.Decide(in, func(member string) (*api.PlacementResult, rollout.MemberView) {
-		view, err := r.records.view(member)
-		if err != nil {
-			broken = err
-		}
-		return r.records.result(member, name), view
-	})
-	if broken != nil {
-		return time.Time{}, broken
-	}
-	gone := in.Placement.UID == "" && len(plan.Release.Entries) == 0
-	if gone || plan.Changed {
-		err = r.write(ctx, name, &plan, gone, revision)
+	if d.gone || d.plan.Changed {
+		err = r.write(ctx, name, &d.plan, d.gone, d.revision)
 	}
 	switch {
 	case err != nil:
 		return time.Time{}, err
-	case gone:
+	case d.gone:
 		r.followed.Forget(name)
 		return time.Time{}, nil
 	}
-	p.standing, p.recheck = standing, plan.Recheck
-	return plan.Recheck, nil
+	p.standing, p.recheck = d.standing, d.plan.Recheck
+	return d.plan.Recheck, nil
+}
+
+// decision is what was decided on a placement, by the release of a revision.
+type decision struct {
+	plan     rollout.Plan
+	standing *rollout.Standing
+	revision uint64
+	gone     bool // nothing is left of it
+}
+
+func (r *Roller) decide(name string, now time.Time) (d decision, err error) {
+	in, revision, err := r.records.gather(name)
+	if err != nil {
+		return d, err
+	}
+	in.Now, d.revision = now, revision
+	in.Guard = r.records.ground(name, string(in.Placement.UID), r.options.Bounds, now)
+	var broken error
+	d.plan, d.standing = rollout.Decide(in, func(member string) (*api.PlacementResult, rollout.MemberView) {
+		view, err := r.records.view(member)
+		if err != nil {
+			broken = err
+		}
+		return r.records.results.Of(member, name), view
+	})
+	d.gone = in.Placement.UID == "" && len(d.plan.Release.Entries) == 0
+	return d, broken
 }
 
 // write stores what was decided on a placement, or removes the release of one that is gone.

@@ -1,13 +1,15 @@
 package roller
 
 import (
-	"slices"
-
+	"flotilla/bus/placed"
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
 	"flotilla/core/api"
+	"flotilla/core/check"
+	"flotilla/core/guard"
 	"flotilla/core/render"
 	"flotilla/core/rollout"
+	"flotilla/core/staged"
 	"flotilla/subjects"
 )
 
@@ -20,11 +22,20 @@ type records struct {
 	seen       *store.Table[api.MemberRecord]
 	schedules  *store.Table[api.Schedule]
 	renderings *store.Table[api.Rendered]
+	checks     *store.Table[api.CheckRecord]
+	staged     *placed.StagedRuns
 	releases   *store.Records[api.Release]
-	results    *watch.Values[api.PlacementResult]
+	results    placed.Results
 
 	bound, released *store.Inverse
-	parsed          store.Parsed[*render.Override]
+	parsed          watch.Parsed[*render.Override]
+	ofGuards
+}
+
+// ofGuards is what people say of what is to stay as it is.
+type ofGuards struct {
+	freezes   *store.Table[api.Freeze]
+	approvals *store.Table[api.WithdrawalApproval]
 }
 
 func newRecords(s *store.Store) *records {
@@ -37,10 +48,15 @@ func newRecords(s *store.Store) *records {
 		seen:       store.Reads[api.MemberRecord](a, subjects.Members),
 		schedules:  store.Reads[api.Schedule](a, subjects.Schedules),
 		renderings: store.Reads[api.Rendered](a, subjects.Renderings),
+		checks:     store.Reads[api.CheckRecord](a, subjects.Checks),
+		staged:     placed.StagedRunsOf(a),
 		releases:   store.Writes[api.Release](a, subjects.Releases),
-		results:    watch.ValuesOf[api.PlacementResult](s.Results),
-		bound:      store.Bound(a),
-		released:   store.Released(a),
+		ofGuards: ofGuards{
+			freezes: store.Reads[api.Freeze](a, subjects.Freezes), approvals: store.Reads[api.WithdrawalApproval](a, subjects.Approvals),
+		},
+		results:  placed.ResultsOf(s),
+		bound:    placed.Bound(a),
+		released: placed.Released(a),
 	}
 }
 
@@ -57,10 +73,18 @@ func (r *records) gather(name string) (in rollout.Input, revision uint64, err er
 			return in, 0, err
 		}
 		in.Placement = *p
+		run, err := r.outgoing(&in)
+		if err != nil {
+			return in, 0, err
+		}
+		if run != nil {
+			in.Grants = staged.Grants(run)
+		}
+		if err := r.gatherChecks(name, &in, run); err != nil {
+			return in, 0, err
+		}
 	}
-	if in.Latest, err = store.LatestSnapshot(r.snapshots, name, spec.UID); err != nil {
-		return in, 0, err
-	}
+	in.Frozen = guard.Waits(r.frozen().Of(api.FreezePlacements))
 	if err := r.gatherOverrides(name, &in); err != nil {
 		return in, 0, err
 	}
@@ -79,6 +103,22 @@ func (r *records) gather(name string) (in rollout.Input, revision uint64, err er
 		in.Release = &release
 	}
 	return in, revision, nil
+}
+
+// gatherChecks finds what the snapshot goes out under, and what became of that.
+func (r *records) gatherChecks(name string, in *rollout.Input, run *api.UpdateRunStatus) error {
+	in.Checks.Name = check.Named(&in.Placement, run)
+	record, _, found, err := r.checks.Find(name)
+	if found {
+		in.Checks.Record = &record
+	}
+	return err
+}
+
+// outgoing finds the snapshot that goes out of a placement now, and the staged run that brings it, if one does.
+func (r *records) outgoing(in *rollout.Input) (run *api.UpdateRunStatus, err error) {
+	in.Latest, run, err = placed.OutgoingSnapshot(r.snapshots, r.staged, &in.Placement)
+	return run, err
 }
 
 // gatherOverrides collects which overrides touch the newest snapshot of a placement, and what they come to. One that cannot
@@ -106,32 +146,21 @@ func (r *records) gatherOverrides(name string, in *rollout.Input) error {
 	return nil
 }
 
-// result is the newest result of a member about a placement, nil when there is none that can be read.
-func (r *records) result(member, placement string) *api.PlacementResult {
-	result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement))
-	return result
-}
-
 // view is what a rollout sees of a member: its spec says whether it is part of the fleet, its record
 // how it does.
 func (r *records) view(member string) (rollout.MemberView, error) {
-	spec, _, found, err := r.members.Find(member)
-	if err != nil {
-		return rollout.MemberView{}, err
+	spec, state, err := placed.MemberOf(r.members, r.seen, member)
+	view := rollout.ViewOf(spec, state)
+	if spec != nil {
+		view.Frozen = guard.Waits(r.frozen().OfMember(member))
 	}
-	if !found {
-		return rollout.ViewOf(nil, ""), nil
-	}
-	record, _, _, err := r.seen.Find(member)
-	if err != nil {
-		return rollout.MemberView{}, err
-	}
-	return rollout.ViewOf(&spec, record.State), nil
+	return view, err
 }
+
+// frozen are the freezes.
+func (r *records) frozen() guard.Freezes { return guard.Read(r.freezes.Find) }
 
 // on lists the placements that are bound or released to a member.
 func (r *records) on(member string) []string {
-	all := append(r.bound.Of(member), r.released.Of(member)...)
-	slices.Sort(all)
-	return slices.Compact(all)
+	return placed.On(r.bound, r.released, member)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -11,6 +12,8 @@ import (
 	"flotilla/bus/loop"
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
+	"flotilla/core/api"
+	"flotilla/core/guard"
 	"flotilla/core/rollout"
 	"flotilla/subjects"
 )
@@ -32,6 +35,8 @@ const (
 
 // Options of a Roller. The zero value is for production.
 type Options struct {
+	// Bounds are how much may be taken away at once, guard.DefaultBounds where they are 0.
+	Bounds guard.Bounds
 	// Runs is told of every key that is looked at; nil tells nobody.
 	Runs func(key string)
 	Log  zerolog.Logger
@@ -47,10 +52,14 @@ type Roller struct {
 	changes watch.Changes                   // of placements
 	// followed are placements; each is used by one worker at a time.
 	followed watch.Kept[placement]
+	taking   sync.Mutex // held from a decision that takes something away to its write
 }
 
 // New returns a roller on an open store; it writes nothing before Run.
 func New(store *store.Store, o Options) *Roller {
+	if o.Bounds == (guard.Bounds{}) {
+		o.Bounds = guard.DefaultBounds()
+	}
 	r := &Roller{store: store, options: o, records: newRecords(store)}
 	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed, Runs: o.Runs})
 	return r
@@ -70,9 +79,13 @@ func (r *Roller) Run(ctx context.Context) error {
 	r.records.schedules.OnChange(r.turned)
 	r.records.releases.OnChange(r.turned)
 	r.records.renderings.OnChange(r.turned)
+	r.records.checks.OnChange(r.turned)
+	r.records.staged.OnChange(r.turned)
 	r.records.snapshots.OnChange(func(name string) { r.turned(subjects.Snapshots.Group(name)) })
 	r.records.members.OnChange(member)
 	r.records.seen.OnChange(member)
+	r.records.freezes.OnChange(r.froze)
+	r.records.approvals.OnChange(r.approved)
 	r.store.Results.OnChange(r.heard)
 	r.queue.Run(ctx, r.work)
 	return nil
@@ -82,6 +95,25 @@ func (r *Roller) Run(ctx context.Context) error {
 func (r *Roller) turned(placement string) {
 	r.changes.Whole(placement)
 	r.queue.Add(placementKey + placement)
+}
+
+// froze wakes what a freeze that begins, or ends, concerns.
+func (r *Roller) froze(scope string) {
+	if member := (&api.Freeze{Scope: scope}).Member(); member != "" {
+		r.queue.Add(memberKey + member)
+		return
+	}
+	for _, placement := range r.records.placements.Names() {
+		r.turned(placement)
+	}
+}
+
+// approved wakes the placements of which somebody let something go.
+func (r *Roller) approved(name string) {
+	approval, _, _ := r.records.approvals.Get(name)
+	for i := range approval.Losses {
+		r.turned(approval.Losses[i].Placement)
+	}
 }
 
 // heard wakes the placement that a result is about, if anything of it is released.

@@ -120,5 +120,5 @@ func (r *Runner) refresh() {
 		r.wakeWaiting(member)
 	}
 	r.wakeProfiles()
-	r.wakeRuns(uncreated)
+	r.wakeUncreated()
 }

@@ -5,25 +5,33 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/guard"
+	"flotilla/core/staged"
 	"flotilla/core/upgrade"
 )
 
 // situation is what a decision about one run depends on.
 type situation struct {
 	name string
-	// run is nil when its spec is gone, status when there is none yet; revision is that of the status.
+	// run, of upgrades, and staged, of content, are nil when the spec is gone, and else one of them; status is nil when there
+	// is none yet; revision is that of the status.
 	run      *api.UpdateRun
+	staged   *api.StagedUpdateRun
 	status   *api.UpdateRunStatus
 	revision uint64
 	view     upgrade.View
+	content  staged.View
 	now      time.Time
 }
+
+// gone says that the spec of the run is.
+func (s *situation) gone() bool { return s.run == nil && s.staged == nil }
 
 // gather collects what is known around a run.
 func (r *Runner) gather(name string) (*situation, error) {
 	s := &situation{name: name, now: r.options.Now()}
 	var err error
-	if s.run, err = r.records.run(name); err != nil {
+	if s.run, s.staged, err = r.records.run(name); err != nil {
 		return nil, err
 	}
 	status, revision, found, err := r.records.runs.Find(name)
@@ -33,6 +41,9 @@ func (r *Runner) gather(name string) (*situation, error) {
 	uid := ""
 	if found {
 		s.status, s.revision, uid = &status, revision, status.UID
+	}
+	if s.staged != nil {
+		return s, r.gatherContent(s)
 	}
 	s.view, err = r.viewFor(uid)
 	if err != nil || !found {
@@ -45,7 +56,7 @@ func (r *Runner) gather(name string) (*situation, error) {
 // viewFor is the fleet as a run sees it: locks it holds itself are not in its way.
 func (r *Runner) viewFor(uid string) (upgrade.View, error) {
 	catalog, err := r.records.catalog()
-	view := upgrade.View{Fleet: r.fleet.members, Catalog: catalog, Locks: map[string]string{}}
+	view := upgrade.View{Fleet: r.fleet.members, Catalog: catalog, Locks: map[string]string{}, Freezes: guard.Read(r.records.freezes.Find)}
 	for _, entry := range r.records.locks.All() {
 		if !ownedBy(entry.Value.Holder, uid) {
 			view.Locks[entry.Name] = r.holderOf(&entry.Value)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus/bustest"
+	"flotilla/bus/holds"
 	"flotilla/bus/member"
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
@@ -82,7 +83,7 @@ type harness struct {
 	server  *bustest.Server
 	store   *store.Store
 	runs    *store.Table[api.UpdateRunStatus]
-	locks   *store.Locks
+	locks   *holds.Locks
 	agents  map[string]*member.Conn
 	options runner.Options
 	room    *runner.Runner
@@ -94,7 +95,7 @@ func newHarness(t testing.TB, o runner.Options, members ...string) *harness {
 	server := bustest.Start(t)
 	h := &harness{t: t, server: server, store: server.Lead(t), agents: map[string]*member.Conn{}, options: o}
 	h.runs = store.TableOf[api.UpdateRunStatus](h.store.State, subjects.Runs)
-	h.locks = store.LocksOf(h.store.State.As(subjects.Runner))
+	h.locks = holds.LocksOf(h.store.State.As(subjects.Runner))
 	for _, m := range members {
 		h.member(m, "u-"+m, nil)
 		h.inventory(m, "1.29.2")

@@ -107,9 +107,12 @@ func (r *Runner) heads() ([]upgrade.RunHead, error) {
 		return nil, err
 	}
 	for _, entry := range specs {
-		run, err := r.records.run(entry.Name)
+		run, _, err := r.records.run(entry.Name)
 		if err != nil {
 			return nil, err
+		}
+		if run == nil {
+			continue
 		}
 		head := upgrade.RunHead{Name: entry.Name, Profile: run.Spec.AutoUpgradeProfile, State: api.StateNotStarted}
 		status, _, found, err := r.records.runs.Find(entry.Name)

@@ -3,6 +3,8 @@ package runner
 import (
 	"time"
 
+	"flotilla/bus/holds"
+	"flotilla/bus/placed"
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
 	"flotilla/core/api"
@@ -23,12 +25,36 @@ type records struct {
 	seen         *store.Table[api.MemberRecord]
 	runs         *store.Records[api.UpdateRunStatus]
 	profiles     *store.Records[api.AutoUpgradeProfileStatus]
-	locks        *store.Locks
-	disruptions  *store.Table[api.DisruptionRecord]
-	results      *watch.Values[api.UpgradeResult]
-	inventories  *watch.Values[api.MemberInventory]
 
+	holding
+	told
+	ofContent
 	decoded
+}
+
+// holding is what may keep a member from being changed.
+type holding struct {
+	locks       *holds.Locks
+	disruptions *store.Table[api.DisruptionRecord]
+	freezes     *store.Table[api.Freeze]
+}
+
+// told is what agents say.
+type told struct {
+	results     *watch.Values[api.UpgradeResult]
+	answers     placed.Results
+	inventories *watch.Values[api.MemberInventory]
+}
+
+// ofContent is what staged runs of content depend on.
+type ofContent struct {
+	placements       *store.Table[api.Spec]
+	stagedStrategies *store.Table[api.Spec]
+	stagedRuns       *placed.StagedRuns
+	schedules        *store.Table[api.Schedule]
+	releases         *store.Table[api.Release]
+	snapshots        *store.Table[api.Snapshot]
+	checks           *store.Table[api.CheckRecord]
 }
 
 // decoded are records that are decoded once a revision.
@@ -37,10 +63,11 @@ type decoded struct {
 	catalog parsedCatalog
 }
 
-// decodedRun is a run as its spec of a revision holds it.
+// decodedRun is a run as its spec of a revision holds it, of either kind.
 type decodedRun struct {
 	revision uint64
 	run      *api.UpdateRun
+	staged   *api.StagedUpdateRun
 }
 
 type parsedCatalog struct {
@@ -55,33 +82,50 @@ func newRecords(s *store.Store) *records {
 		store:   s,
 		members: spec(subjects.MemberSpecs), maintenance: spec(subjects.MaintenanceSpecs), runSpecs: spec(subjects.RunSpecs),
 		strategies: spec(subjects.StrategySpecs), profileSpecs: spec(subjects.ProfileSpecs), catalogs: spec(subjects.CatalogSpecs),
-		seen:        store.Reads[api.MemberRecord](a, subjects.Members),
-		runs:        store.Writes[api.UpdateRunStatus](a, subjects.Runs),
-		profiles:    store.Writes[api.AutoUpgradeProfileStatus](a, subjects.Profiles),
-		locks:       store.LocksOf(a),
-		disruptions: store.Reads[api.DisruptionRecord](a, subjects.Disruptions),
-		results:     watch.ValuesOf[api.UpgradeResult](s.Results),
-		inventories: watch.ValuesOf[api.MemberInventory](s.Inventories),
-		decoded:     decoded{runs: map[string]decodedRun{}},
+		seen:     store.Reads[api.MemberRecord](a, subjects.Members),
+		runs:     store.Writes[api.UpdateRunStatus](a, subjects.Runs),
+		profiles: store.Writes[api.AutoUpgradeProfileStatus](a, subjects.Profiles),
+		holding: holding{
+			locks: holds.LocksOf(a), disruptions: store.Reads[api.DisruptionRecord](a, subjects.Disruptions), freezes: store.Reads[api.Freeze](a, subjects.Freezes),
+		},
+		told: told{
+			results:     watch.ValuesOf[api.UpgradeResult](s.Results),
+			answers:     placed.ResultsOf(s),
+			inventories: watch.ValuesOf[api.MemberInventory](s.Inventories),
+		},
+		ofContent: ofContent{
+			placements: spec(subjects.PlacementSpecs), stagedStrategies: spec(subjects.StagedStrategySpecs), stagedRuns: placed.StagedRunsOf(a),
+			schedules: store.Reads[api.Schedule](a, subjects.Schedules),
+			releases:  store.Reads[api.Release](a, subjects.Releases),
+			snapshots: store.Reads[api.Snapshot](a, subjects.Snapshots),
+			checks:    store.Reads[api.CheckRecord](a, subjects.Checks),
+		},
+		decoded: decoded{runs: map[string]decodedRun{}},
 	}
 }
 
-// run returns a run as users wrote it, nil when it has no spec. Each revision is decoded once.
-func (r *records) run(name string) (*api.UpdateRun, error) {
+// run returns a run as users wrote it, of upgrades or of content; nil both when it has no spec. Each revision is decoded
+// once.
+func (r *records) run(name string) (*api.UpdateRun, *api.StagedUpdateRun, error) {
 	spec, revision, found, err := r.runSpecs.Find(name)
 	if err != nil || !found {
 		delete(r.decoded.runs, name)
-		return nil, err
+		return nil, nil, err
 	}
 	if held, ok := r.decoded.runs[name]; ok && held.revision == revision {
-		return held.run, nil
+		return held.run, held.staged, nil
 	}
-	run, err := api.SpecOf[api.UpdateRun](&spec)
+	read := decodedRun{revision: revision}
+	if spec.Object.Kind == api.KindUpdateRun {
+		read.run, err = api.SpecOf[api.UpdateRun](&spec)
+	} else {
+		read.staged, err = api.SpecOf[api.StagedUpdateRun](&spec)
+	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r.decoded.runs[name] = decodedRun{revision, run}
-	return run, nil
+	r.decoded.runs[name] = read
+	return read.run, read.staged, nil
 }
 
 // strategy returns a strategy, nil when there is none of that name.

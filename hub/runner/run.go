@@ -7,10 +7,13 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"flotilla/bus"
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/stage"
+	"flotilla/core/staged"
 	"flotilla/core/upgrade"
 	"flotilla/subjects"
 )
@@ -29,8 +32,10 @@ func (r *Runner) followRun(ctx context.Context, name string) (time.Time, error) 
 		return time.Time{}, fmt.Errorf("gathering run %s: %w", name, err)
 	}
 	switch {
-	case s.run == nil:
+	case s.gone():
 		return time.Time{}, r.forget(ctx, s)
+	case s.staged != nil:
+		return r.followContent(ctx, s)
 	case s.stale():
 		return time.Time{}, r.create(ctx, s)
 	}
@@ -44,26 +49,34 @@ func (r *Runner) followRun(ctx context.Context, name string) (time.Time, error) 
 // stale says that the status is not the one of the spec: there is none, it is of an earlier object of
 // that name, or of an earlier spec and not started yet.
 func (s *situation) stale() bool {
+	meta := s.meta()
 	switch {
-	case s.status == nil, s.status.UID != string(s.run.UID), uncreated(s.status):
+	case s.status == nil, s.status.UID != string(meta.UID), uncreated(s.status):
 		return true
-	default:
-		return s.status.Status.State == api.StateNotStarted && s.status.ObservedGeneration != s.run.Generation
+	default: // of content only the wanted state changes, which is followed
+		return s.run != nil && s.status.Status.State == api.StateNotStarted && s.status.ObservedGeneration != meta.Generation
 	}
+}
+
+// meta is that of the spec, which is there.
+func (s *situation) meta() *metav1.ObjectMeta {
+	if s.staged != nil {
+		return &s.staged.ObjectMeta
+	}
+	return &s.run.ObjectMeta
 }
 
 // create writes the status of a run: as created, or why it cannot be created yet. Such a run is tried
 // again when anything changes that it depends on.
 func (r *Runner) create(ctx context.Context, s *situation) error {
-	strategy, err := r.records.strategy(s.run.Spec.StrategyName)
+	status, refusal, err := r.made(s)
 	if err != nil {
 		return err
 	}
-	status, refusal := upgrade.Create(s.run, strategy, s.view, s.now)
 	event := api.Audit{Object: runObject(s.name), Type: "Normal", Reason: "Created", By: by}
 	event.Message = fmt.Sprintf("%d members in %d stages; next: flotilla run start %s", status.Members, len(status.Stages), s.name)
 	if refusal != nil {
-		status = refused(s.run, refusal)
+		status = refused(s.name, s.meta(), refusal)
 		event.Type, event.Reason, event.Message = "Warning", refusal.Code, "cannot be created: "+refusal.Error()
 	}
 	var ops []store.Op
@@ -72,7 +85,7 @@ func (r *Runner) create(ctx context.Context, s *situation) error {
 			ops = r.releaseAll(old)
 		} else {
 			status.Requests, status.BlockedBy = old.Requests, old.BlockedBy
-			if refusal == nil {
+			if refusal == nil && s.run != nil {
 				status = upgrade.KeepSkips(s.run, &status, old, s.view, s.now)
 			}
 		}
@@ -90,11 +103,25 @@ func (r *Runner) create(ctx context.Context, s *situation) error {
 	return nil
 }
 
+// made is the status that a run begins with.
+func (r *Runner) made(s *situation) (api.UpdateRunStatus, *api.Refusal, error) {
+	if s.staged != nil {
+		status, refusal := staged.Create(s.staged, s.content, s.now)
+		return status, refusal, nil
+	}
+	strategy, err := r.records.strategy(s.run.Spec.StrategyName)
+	if err != nil {
+		return api.UpdateRunStatus{}, nil, err
+	}
+	status, refusal := upgrade.Create(s.run, strategy, s.view, s.now)
+	return status, refusal, nil
+}
+
 // refused is the status of a run that cannot be created: it has no stages, and its error says why.
-func refused(run *api.UpdateRun, refusal *api.Refusal) api.UpdateRunStatus {
+func refused(name string, run *metav1.ObjectMeta, refusal *api.Refusal) api.UpdateRunStatus {
 	failure := refusal.Failure()
 	return api.UpdateRunStatus{
-		Header: api.NewHeader(api.KindRunStatus), Run: run.Name, UID: string(run.UID), ObservedGeneration: run.Generation,
+		Header: api.NewHeader(api.KindRunStatus), Run: name, UID: string(run.UID), ObservedGeneration: run.Generation,
 		Status: api.UpdateStatus{
 			State: api.StateNotStarted, Error: &api.UpdateError{Code: refusal.Code, Message: failure.Error()},
 		},
@@ -175,6 +202,9 @@ func (r *Runner) recheck(step *stage.Decision) time.Time {
 	state := step.Status.Status.State
 	if !state.Active() && state != api.StateStopping && step.Recheck.IsZero() {
 		return time.Time{}
+	}
+	if step.Status.Content != nil && step.Changed { // who has already what it is let have answers nothing anew
+		return r.options.Now().Add(settle)
 	}
 	next := r.options.Now().Add(r.options.Poll)
 	if !step.Recheck.IsZero() && step.Recheck.Before(next) {

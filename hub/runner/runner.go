@@ -65,6 +65,8 @@ type Runner struct {
 	records *records
 	queue   *loop.Queue
 	states  *states
+	// contents are the placements on which staged runs are under way.
+	contents *contents
 
 	// deciding is held from the first look at the records to the commit; it guards the fields below.
 	deciding sync.Mutex
@@ -81,7 +83,7 @@ func New(store *store.Store, o Options) *Runner {
 		o.Poll = DefaultPoll
 	}
 	r := &Runner{
-		store: store, options: o, records: newRecords(store), states: newStates(), waiters: waiters{},
+		store: store, options: o, records: newRecords(store), states: newStates(), contents: &contents{of: map[string]string{}}, waiters: waiters{},
 	}
 	r.fleet = newFleet(r.records)
 	r.queue = loop.New(loop.Options{Now: o.Now, Failed: r.failed, Runs: o.Runs})
@@ -145,18 +147,24 @@ func (r *Runner) watch() {
 	r.records.runSpecs.OnChange(run)
 	r.records.runs.OnChange(r.noteRun)
 	r.records.profileSpecs.OnChange(func(name string) { r.queue.Add(profileKey + name) })
-	r.records.strategies.OnChange(func(string) { r.wakeProfiles(); r.wakeRuns(uncreated) })
+	r.records.strategies.OnChange(func(string) { r.wakeProfiles(); r.wakeUncreated() })
 	r.records.catalogs.OnChange(func(string) {
 		r.wakeProfiles()
 		r.wakeRuns(func(s *api.UpdateRunStatus) bool { return uncreated(s) || s.Status.State.Active() })
 	})
 	r.records.locks.OnChange(r.noteLock)
+	r.records.freezes.OnChange(func(string) { r.wakeRuns(func(s *api.UpdateRunStatus) bool { return s.Status.State.Active() }) })
 	r.store.Results.OnChange(r.heard)
+	r.watchContent()
 }
 
-// heard wakes the run that a result is about, if there is one: soon when an operation ended, later when it only went on.
+// heard wakes the run that a result is about, or that brings the placement which it is about, if there is one: soon when an operation ended, later when it only went on.
 func (r *Runner) heard(key string) {
 	_, kind, run, ok := subjects.ParseResultKey(key)
+	if ok && kind == subjects.CommandPlacement {
+		r.wakeContent(run, settle)
+		return
+	}
 	if !ok || kind != subjects.CommandUpgrade || r.store.State.Revision(subjects.Runs.Key(run)) == 0 {
 		return
 	}

@@ -200,7 +200,8 @@ func TestARefusedRunIsTriedAgain(t *testing.T) {
 	failure := (*api.Failure)(nil)
 	require.ErrorAs(t, err, &failure)
 	require.Equal(t, api.CodeNotFound, failure.Code)
-	require.Contains(t, failure.Message, "there is no UpdateStrategy slow")
+	require.Contains(t, failure.Message, "NotFound: the run cannot be created: there is no UpdateStrategy slow")
+	require.Equal(t, "flotilla run status r1", failure.Next)
 
 	h.spec(subjects.StrategySpecs, api.KindUpdateStrategy, "slow", 1, `{"stages":[{"name":"eu","groups":[{"name":"eu"}]}]}`)
 	h.eventually("r1", "GroupNotFound")

@@ -11,6 +11,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/stage"
+	"flotilla/core/staged"
 	"flotilla/core/upgrade"
 )
 
@@ -83,8 +84,8 @@ func (r *Runner) operate(ctx context.Context, verb string, ask *api.RunRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if s.run == nil {
-		return nil, &api.Refusal{Code: api.CodeRunNotFound, Message: fmt.Sprintf("there is no UpdateRun %q", ask.Run), Next: "flotilla get runs"}
+	if s.gone() {
+		return nil, &api.Refusal{Code: api.CodeRunNotFound, Message: fmt.Sprintf("there is no run %q", ask.Run), Next: "flotilla get runs"}
 	}
 	if s.stale() {
 		if err := r.create(ctx, s); err != nil {
@@ -92,7 +93,7 @@ func (r *Runner) operate(ctx context.Context, verb string, ask *api.RunRequest) 
 		}
 	}
 	if err := s.status.Status.Error; uncreated(s.status) && err != nil {
-		return nil, &api.Refusal{Code: err.Code, Message: "the run cannot be created: " + err.Message, Next: "flotilla get run " + s.name + " -o yaml"}
+		return nil, &api.Refusal{Code: err.Code, Message: "the run cannot be created: " + strings.TrimPrefix(err.Message, err.Code+": "), Next: "flotilla run status " + s.name}
 	}
 	if ask.Request != "" && slices.Contains(s.status.Requests, ask.Request) {
 		return r.answer(s), nil
@@ -104,7 +105,7 @@ func (r *Runner) operate(ctx context.Context, verb string, ask *api.RunRequest) 
 }
 
 func (r *Runner) decideOperation(ctx context.Context, s *situation, verb string, ask *api.RunRequest) (*api.RunResponse, error) {
-	step, refusal := upgrade.Operate(s.run, s.status, s.view, s.now, verb, ask)
+	step, refusal := s.operate(verb, ask)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -125,6 +126,15 @@ func (r *Runner) decideOperation(ctx context.Context, s *situation, verb string,
 	answer := r.answer(s)
 	answer.Unchanged = step.Noop
 	return answer, nil
+}
+
+// operate does what is asked of a run, of upgrades or of content.
+func (s *situation) operate(verb string, ask *api.RunRequest) (stage.Decision, *api.Refusal) {
+	if s.staged == nil {
+		return upgrade.Operate(s.run, s.status, s.view, s.now, verb, ask)
+	}
+	step, refusal := staged.Operate(s.staged, s.status, s.content, s.now, verb, ask)
+	return unlocked(step), refusal
 }
 
 // remember adds a request id and forgets the oldest beyond the limit.

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"flotilla/core/api"
@@ -50,6 +52,13 @@ func (r *Runner) wakeRuns(fits func(*api.UpdateRunStatus) bool) {
 	}
 }
 
+// wakeUncreated wakes the runs that could not be created yet.
+func (r *Runner) wakeUncreated() {
+	for _, run := range r.states.waiting() {
+		r.queue.AddAt(runKey+run, r.options.Now().Add(settle))
+	}
+}
+
 // uncreated says that a run could not be created from its spec yet.
 func uncreated(status *api.UpdateRunStatus) bool { return len(status.Stages) == 0 }
 
@@ -59,33 +68,49 @@ func (r *Runner) wakeProfiles() {
 	}
 }
 
-// states remembers the state every run was last seen in.
+// states remembers the state every run was last seen in, and which runs could not be created.
 type states struct {
-	mu sync.Mutex
-	of map[string]api.UpdateState
+	mu        sync.Mutex
+	of        map[string]api.UpdateState
+	uncreated map[string]struct{}
 }
 
-func newStates() *states { return &states{of: map[string]api.UpdateState{}} }
+func newStates() *states {
+	return &states{of: map[string]api.UpdateState{}, uncreated: map[string]struct{}{}}
+}
 
 // turn notes the state of a run, empty for one that is gone; changed says that it differs, and first
 // that the run was not known.
-func (s *states) turn(run string, state api.UpdateState) (changed, first bool) {
+func (s *states) turn(run string, status *api.UpdateRunStatus) (changed, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	state := status.Status.State
 	before, known := s.of[run]
+	delete(s.uncreated, run)
 	if state == "" {
 		delete(s.of, run)
-	} else {
-		s.of[run] = state
+		return before != state, !known
+	}
+	s.of[run] = state
+	if uncreated(status) {
+		s.uncreated[run] = struct{}{}
 	}
 	return before != state, !known
+}
+
+// waiting are the runs that could not be created yet, sorted.
+func (s *states) waiting() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.uncreated))
 }
 
 // noteRun wakes a run that was found at takeover, and, when a run enters another state, the profiles,
 // one of which may wait for it.
 func (r *Runner) noteRun(name string) {
 	status, _, _ := r.records.runs.Get(name)
-	changed, first := r.states.turn(name, status.Status.State)
+	r.noteContent(name, &status)
+	changed, first := r.states.turn(name, &status)
 	if first {
 		r.queue.Add(runKey + name)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,14 @@ func (s *Salvage) people(records map[string][]byte) {
 			}
 		}
 	}
+	s.stay(prefix, records)
+	s.sessions(records)
+}
+
+// sessions lets no restore bring back a link, a session or a token that was used or ended since the backup.
+func (s *Salvage) sessions(records map[string][]byte) {
+	prefix := subjects.Sessions.Prefix()
+	maps.DeleteFunc(records, func(key string, _ []byte) bool { return strings.HasPrefix(key, prefix) })
 	s.stay(prefix, records)
 }
 

@@ -59,7 +59,7 @@ func New(store *store.Store, o Options) *Salvage {
 // step of a restore is longer ago than Options.Patience.
 func (s *Salvage) Run(ctx context.Context) error {
 	service, err := bus.Serve(context.WithoutCancel(ctx), s.store.Conn, bus.ServiceOptions{
-		Replica: s.options.Replica, Leads: s.store.Leads, Keys: s.store.Keys,
+		Replica: s.options.Replica, Leads: s.store.Leads, Keys: s.store.Keys, OfHubs: s.verbsOfHubs(),
 	}, s.verbs())
 	if err != nil {
 		return fmt.Errorf("serving what is left: %w", err)
@@ -100,7 +100,7 @@ func (s *Salvage) linger(ctx context.Context) {
 func (s *Salvage) verbs() map[string]bus.Handler {
 	verbs := map[string]bus.Handler{}
 	for _, v := range api.VerbTable() {
-		verbs[v.Verb] = func(context.Context, api.Caller, []byte) (any, error) { return nil, s.refusal() }
+		verbs[v.Verb] = s.refuse
 	}
 	verbs[api.VerbStatus] = func(context.Context, api.Caller, []byte) (any, error) { return s.status(), nil }
 	verbs[api.VerbVersion] = func(context.Context, api.Caller, []byte) (any, error) { return s.version(), nil }
@@ -112,6 +112,17 @@ func (s *Salvage) verbs() map[string]bus.Handler {
 	verbs[api.VerbRestore] = s.withCaller(s.restore)
 	return verbs
 }
+
+// verbsOfHubs are those about who was let in: nobody looks at the page, or asks the Kubernetes API, meanwhile.
+func (s *Salvage) verbsOfHubs() map[string]bus.Handler {
+	verbs := map[string]bus.Handler{}
+	for _, verb := range []string{api.VerbEnter, api.VerbSession, api.VerbLeave} {
+		verbs[verb] = s.untilDecided(s.refuse)
+	}
+	return verbs
+}
+
+func (s *Salvage) refuse(context.Context, api.Caller, []byte) (any, error) { return nil, s.refusal() }
 
 // untilDecided leaves to who leads next what is asked once state is whole again.
 func (s *Salvage) untilDecided(handler bus.Handler) bus.Handler {

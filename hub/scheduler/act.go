@@ -19,8 +19,8 @@ func (s *Scheduler) act(ctx context.Context, g *gathered, plan *schedule.Plan) (
 	now := plan.Schedule(g.in)
 	left := decided{schedule: g.revision}
 	if g.before == nil || !same(g.before, &now) {
-		put := s.records.schedules.Put(now.Placement, &now, g.revision)
-		revisions, err := s.store.WriteTold(ctx, events(g.before, &now, plan.Removed), put)
+		put := s.records.schedules.Share(now.Placement, &now, g.revision)
+		revisions, err := s.store.WriteTold(ctx, schedule.Events(g.before, &now, plan.Removed), append(g.holds, put)...)
 		if err != nil {
 			return left, err
 		}
@@ -44,12 +44,12 @@ func same(before, now *api.Schedule) bool {
 	}
 	lacks := func(a, b api.Unpicked) bool { return a.Member == b.Member && a.Filter == b.Filter }
 	if !slices.EqualFunc(before.Bindings, now.Bindings, waits) || !slices.EqualFunc(before.Unpicked, now.Unpicked, lacks) ||
-		!slices.Equal(before.Evicted, now.Evicted) {
+		!slices.Equal(before.Evicted, now.Evicted) || !slices.Equal(before.Drained, now.Drained) {
 		return false
 	}
 	a, b := *before, *now
 	for _, s := range []*api.Schedule{&a, &b} {
-		s.Bindings, s.Unpicked, s.Evicted = nil, nil, nil
+		s.Bindings, s.Unpicked, s.Evicted, s.Drained = nil, nil, nil, nil
 	}
 	return reflect.DeepEqual(a, b)
 }
@@ -64,7 +64,7 @@ func (s *Scheduler) tell(ctx context.Context, now *verdict.Verdicts) (uint64, er
 	if found && before.Agrees(now) {
 		return revision, nil
 	}
-	revisions, err := s.store.Writer.Write(ctx, s.records.verdicts.Put(now.Placement, now, revision))
+	revisions, err := s.store.Writer.Write(ctx, s.records.verdicts.Share(now.Placement, now, revision))
 	if errors.Is(err, bus.ErrTooLarge) {
 		s.options.Log.Error().Err(err).Str("placement", now.Placement).Msg("keeping verdicts")
 		s.store.Audit.Record(api.Audit{
@@ -90,47 +90,4 @@ func (s *Scheduler) forget(ctx context.Context, name string) error {
 	}
 	_, err := s.store.Writer.Write(ctx, ops...)
 	return err
-}
-
-// eventsPerKind is up to how many members of one decision each get an event of their own.
-const eventsPerKind = 20
-
-// events tell of the bindings that came and went.
-func events(before, now *api.Schedule, removed []schedule.Removal) []api.Audit {
-	had := map[string]bool{}
-	if before != nil && before.UID == now.UID {
-		for i := range before.Bindings {
-			had[before.Bindings[i].Member] = true
-		}
-	}
-	event := func(reason, member, message string) api.Audit {
-		return api.Audit{
-			Object: address(now.Placement), Type: "Normal", Reason: reason, By: "scheduler", Member: member, Message: message,
-		}
-	}
-	var told []api.Audit
-	added := 0
-	for i := range now.Bindings {
-		b := &now.Bindings[i]
-		if had[b.Member] {
-			continue
-		}
-		if added++; added <= eventsPerKind {
-			told = append(told, event("MemberPicked", b.Member, b.Reason))
-		}
-	}
-	for _, r := range removed[:min(len(removed), eventsPerKind)] {
-		told = append(told, event("MemberRemoved", r.Member, r.Member+": "+r.Reason))
-	}
-	if more := max(0, added-eventsPerKind) + max(0, len(removed)-eventsPerKind); more > 0 {
-		told = append(told, event("MembersChanged", "", fmt.Sprintf("%d members picked and %d removed in all: %s", added, len(removed), now.Message)))
-	}
-	if before != nil && before.Fulfilled != now.Fulfilled || before == nil && !now.Fulfilled {
-		e := event("SchedulingPolicyFulfilled", "", now.Message)
-		if !now.Fulfilled {
-			e.Type, e.Reason = "Warning", "SchedulingPolicyUnfulfilled"
-		}
-		told = append(told, e)
-	}
-	return told
 }

@@ -17,6 +17,7 @@ func (s *Scheduler) follow(name string) error {
 	if errors.Is(err, bus.ErrNotFound) {
 		s.mu.Lock()
 		gone := s.fleet.Remove(name)
+		delete(s.drained, name)
 		s.mu.Unlock()
 		if gone {
 			s.wakeAll(name, now)
@@ -32,6 +33,7 @@ func (s *Scheduler) follow(name string) error {
 	properties, spaces := differing(before.Properties, member.Properties), spacesDiffer(&before, &member)
 	if turned || len(properties) > 0 || spaces != nil {
 		s.fleet.Set(member)
+		s.noteDrain(&member)
 	}
 	s.mu.Unlock()
 	if turned {

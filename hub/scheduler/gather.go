@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/placed"
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/plan"
@@ -22,6 +23,7 @@ type records struct {
 	releases   *store.Table[api.Release]
 	schedules  *store.Records[api.Schedule]
 	verdicts   *store.Records[verdict.Verdicts]
+	ofEvictions
 }
 
 func newRecords(s *store.Store) *records {
@@ -33,14 +35,27 @@ func newRecords(s *store.Store) *records {
 		releases:   store.Reads[api.Release](a, subjects.Releases),
 		schedules:  store.Writes[api.Schedule](a, subjects.Schedules),
 		verdicts:   store.Writes[verdict.Verdicts](a, subjects.Verdicts),
+		ofEvictions: ofEvictions{
+			asked:    store.Reads[api.Spec](a, subjects.EvictionSpecs),
+			budgets:  store.Reads[api.Spec](a, subjects.BudgetSpecs),
+			locks:    store.Reads[api.MemberLock](a, subjects.Locks),
+			outcomes: store.Writes[api.EvictionRecord](a, subjects.Evictions),
+			results:  placed.ResultsOf(s),
+			freezes:  store.Reads[api.Freeze](a, subjects.Freezes),
+		},
 	}
 }
 
 // gathered is what one decision starts from.
 type gathered struct {
-	in       schedule.Input
-	before   *api.Schedule // nil when there is none
-	revision uint64        // of before
+	in        schedule.Input
+	placement *api.Placement
+	release   *api.Release  // nil when there is none
+	released  store.Op      // holds release
+	before    *api.Schedule // nil when there is none
+	revision  uint64        // of before
+	// holds are the records besides that must still be so when the decision is written.
+	holds []store.Op
 }
 
 // gather collects everything but the fleet; false when the placement is gone. Bindings of a placement
@@ -54,7 +69,7 @@ func (r *records) gather(name string, now time.Time, t schedule.Thresholds) (*ga
 	if err != nil {
 		return nil, false, err
 	}
-	g := &gathered{}
+	g := &gathered{placement: p}
 	subject := plan.Subject{Placement: *p}
 	before, revision, found, err := r.schedules.Find(name)
 	if err != nil {
@@ -64,11 +79,10 @@ func (r *records) gather(name string, now time.Time, t schedule.Thresholds) (*ga
 		g.before, g.revision = &before, revision
 	}
 	if g.before != nil && g.before.UID == spec.UID {
-		release, err := r.release(name)
-		if err != nil {
+		if err := r.gatherRelease(name, g); err != nil {
 			return nil, false, err
 		}
-		subject.Existing = plan.Existing(g.before, release, spec.UID)
+		subject.Existing, subject.Drained = plan.Existing(g.before, g.release, spec.UID), g.before.Drained
 		if g.before.Policy == schedule.PolicyDigest(p.Spec.Policy) {
 			subject.Evicted = g.before.Evicted
 		}
@@ -77,13 +91,14 @@ func (r *records) gather(name string, now time.Time, t schedule.Thresholds) (*ga
 	return g, true, nil
 }
 
-// release is the release of a placement, nil when there is none.
-func (r *records) release(name string) (*api.Release, error) {
-	release, _, found, err := r.releases.Find(name)
-	if err != nil || !found {
-		return nil, err
+// gatherRelease adds the release of a placement, if there is one.
+func (r *records) gatherRelease(name string, g *gathered) error {
+	release, revision, found, err := r.releases.Find(name)
+	if found {
+		g.release = &release
 	}
-	return &release, nil
+	g.released = r.releases.Holds(name, revision)
+	return err
 }
 
 // check refuses to decide while a member that g is bound to is missing from the fleet because its

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
@@ -52,6 +53,8 @@ func startAt(t *testing.T, o scheduler.Options, now func() time.Time) *house {
 	h.schedules = store.TableOf[api.Schedule](h.store.State, subjects.Schedules)
 	h.verdicts = store.TableOf[verdict.Verdicts](h.store.State, subjects.Verdicts)
 	h.releases = store.TableOf[api.Release](h.store.State, subjects.Releases)
+	bustest.AsStored(t, h.store.State, subjects.Schedules, func(read, held *api.Schedule) bool { return equality.Semantic.DeepEqual(read, held) })
+	bustest.AsStored(t, h.store.State, subjects.Verdicts, (*verdict.Verdicts).Equal)
 	h.run(t, o)
 	return h
 }

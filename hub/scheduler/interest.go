@@ -18,6 +18,8 @@ type interest struct {
 	properties []string
 	// namespace is what members must have, empty for any.
 	namespace string
+	// waits is set while members that are drained, or may be picked again, wait for what is released and reported.
+	waits bool
 	// due is when it was, or will be, woken for less than that.
 	due time.Time
 }
@@ -28,8 +30,9 @@ type interests struct {
 	of map[string]*interest
 }
 
-func interestIn(in *schedule.Input, plan *schedule.Plan) interest {
+func interestIn(in *schedule.Input, plan *schedule.Plan, waits bool) interest {
 	return interest{
+		waits:      waits || in.AllowEvicted && len(in.Evicted) > 0,
 		eager:      in.Policy.Type() == api.PickAll || !plan.Fulfilled || in.FailoverAfter > 0,
 		properties: namedProperties(in.Policy),
 		namespace:  in.Namespace,
@@ -93,6 +96,14 @@ func (i *interests) naming(properties []string) []string {
 // within lists the placements that go to members with one of some namespaces.
 func (i *interests) within(one func(namespace string) bool) []string {
 	return i.list(func(known *interest) bool { return known.namespace != "" && one(known.namespace) })
+}
+
+// waits reports whether what is released and reported concerns the placement.
+func (i *interests) waits(placement string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	known := i.of[placement]
+	return known != nil && known.waits
 }
 
 func (i *interests) list(concerned func(*interest) bool) []string {

@@ -28,10 +28,11 @@ const settle = 20 * time.Millisecond
 // defaultPause is the least time between two decisions that only properties or verdicts ask for.
 const defaultPause = 15 * time.Second
 
-// Keys of the queue are "placement:<placement>" and "member:<member>".
+// Keys of the queue are "placement:<placement>", "member:<member>" and "eviction:<eviction>".
 const (
 	placementKey = "placement:"
 	memberKey    = "member:"
+	evictionKey  = "eviction:"
 )
 
 // Options of a Scheduler. The zero value is for production.
@@ -53,8 +54,9 @@ type Scheduler struct {
 	records *records
 	queue   *loop.Queue
 
-	mu    sync.RWMutex // of fleet
-	fleet *schedule.Fleet
+	mu      sync.RWMutex // of fleet and drained
+	fleet   *schedule.Fleet
+	drained map[string]bool // members that are
 
 	interests interests
 	// news are the members whose records changed and that the fleet does not show yet. A decision takes them in first, so
@@ -69,7 +71,7 @@ func New(store *store.Store, o Options) *Scheduler {
 	if o.Pause == 0 {
 		o.Pause = defaultPause
 	}
-	s := &Scheduler{store: store, options: o, records: newRecords(store), fleet: schedule.NewFleet()}
+	s := &Scheduler{store: store, options: o, records: newRecords(store), fleet: schedule.NewFleet(), drained: map[string]bool{}}
 	s.interests.of = map[string]*interest{}
 	s.echoes.writing = map[string]bool{}
 	s.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: s.failed, Runs: o.Runs})
@@ -98,6 +100,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.records.verdicts.OnChange(lost)
 	s.records.members.OnChange(member)
 	s.records.seen.OnChange(member)
+	s.watchEvictions()
 	s.queue.Run(ctx, s.work)
 	return nil
 }
@@ -110,6 +113,7 @@ func (s *Scheduler) load() {
 	for _, entry := range s.records.members.All() {
 		if m, err := s.records.member(entry.Name, now); err == nil {
 			members = append(members, m)
+			s.noteDrain(&m)
 		}
 	}
 	s.fleet = schedule.NewFleet(members...)
@@ -129,13 +133,18 @@ func (s *Scheduler) work(ctx context.Context, key string) (time.Time, error) {
 		return time.Time{}, s.follow(member)
 	}
 	s.catchUp()
+	if name, isEviction := strings.CutPrefix(key, evictionKey); isEviction {
+		if !s.store.Results.Synced() {
+			return s.store.Now().Add(behind), nil
+		}
+		return time.Time{}, s.evict(ctx, name)
+	}
 	return s.place(ctx, strings.TrimPrefix(key, placementKey))
 }
 
 // place gathers what a placement depends on, decides, and acts.
 func (s *Scheduler) place(ctx context.Context, name string) (time.Time, error) {
-	now := s.store.Now()
-	g, found, err := s.records.gather(name, now, s.options.Thresholds)
+	g, found, err := s.gather(name)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -143,16 +152,20 @@ func (s *Scheduler) place(ctx context.Context, name string) (time.Time, error) {
 		s.interests.drop(name)
 		return time.Time{}, s.forget(ctx, name)
 	}
+	waits := s.drain(g)
 	plan, err := s.decide(g)
 	if err != nil {
 		return time.Time{}, err
 	}
-	s.interests.set(name, interestIn(&g.in, &plan))
+	s.interests.set(name, interestIn(&g.in, &plan, waits))
 	s.echoes.deafen(name, true)
 	left, err := s.act(ctx, g, &plan)
 	s.echoes.deafen(name, false)
 	if err == nil && s.records.decided(name) != left {
 		s.queue.Add(placementKey + name)
+	}
+	if waits && !s.store.Results.Synced() {
+		return s.store.Now().Add(behind), err
 	}
 	return plan.Recheck, err
 }

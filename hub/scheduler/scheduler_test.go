@@ -99,7 +99,7 @@ func TestPickNScalesAndIsFilledUp(t *testing.T) {
 	h.place(t, "web", "u1", 3, withPolicy(pickN(1)))
 	h.eventually(t, "web", "c")
 	h.told(t, "web", "MemberPicked", "SchedulingPolicyUnfulfilled", "MemberPicked", "SchedulingPolicyFulfilled",
-		"MemberPicked", "MemberRemoved", "MemberRemoved")
+		"MemberPicked", "MembersChanged")
 }
 
 func TestScaleInTakesUnreleasedFirst(t *testing.T) {

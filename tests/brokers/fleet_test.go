@@ -34,7 +34,7 @@ func (s *system) reach(url, creds, text string) bus.Options {
 func (s *system) hub(name string) *hubd.Hub {
 	s.Helper()
 	h, err := hubd.New(hubd.Options{
-		Fleet: fleetName, Name: name, Accounts: s.accounts, Bus: s.reach(s.url(), "", ""), Secrets: secrets.Source{Text: bustest.Secrets},
+		Fleet: fleetName, Name: name, Issuing: hubd.Issuing{Accounts: s.accounts}, Bus: s.reach(s.url(), "", ""), Secrets: secrets.Source{Text: bustest.Secrets},
 		Log: zerolog.New(zerolog.MultiLevelWriter(zerolog.NewTestWriter(s), &s.log)).Level(zerolog.WarnLevel),
 		Lead: store.LeadOptions{
 			TTL: 3 * time.Second, Renew: 600 * time.Millisecond, Margin: 600 * time.Millisecond, Poll: 300 * time.Millisecond,

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -53,6 +54,19 @@ func TestViewer(t *testing.T) {
 	})
 }
 
+// TestWeb runs the scripts that need a hub with a page and a Kubernetes API.
+func TestWeb(t *testing.T) {
+	runScripts(t, "web", func(t *testing.T) *runner {
+		env := liveEnvironment(startFleet(t, func(o *hubd.Options) {
+			o.Page.Address, o.Front.Address = "127.0.0.1:0", "127.0.0.1:0"
+			o.Page.New = func(hubd.PageOptions) (http.Handler, error) { return http.NotFoundHandler(), nil }
+			o.Front.New = func(hubd.FrontOptions) (http.Handler, error) { return http.NotFoundHandler(), nil }
+		}))
+		env.Program = func() (string, error) { return "/usr/local/bin/flotilla", nil }
+		return &runner{env: env, mask: maskLive}
+	})
+}
+
 // liveEnvironment is that of an operator of the fleet.
 func liveEnvironment(fleet *dev.Fleet) session.Environment {
 	env := session.OSEnvironment(elsewhen.Now)
@@ -65,17 +79,21 @@ func liveEnvironment(fleet *dev.Fleet) session.Environment {
 		}
 		return ""
 	}
-	env.Terminal = false
+	env.Terminal, env.Cache = false, ""
 	env.Edit = replaceInFile
 	return env
 }
 
-func startFleet(t *testing.T) *dev.Fleet {
+func startFleet(t *testing.T, change ...func(*hubd.Options)) *dev.Fleet {
 	t.Helper()
+	hub := hubd.Options{Now: elsewhen.Now, Fleet: "default", Server: &server.Options{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop()}
+	for _, f := range change {
+		f(&hub)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	fleet, err := dev.Start(ctx, dev.Options{
-		Hub: hubd.Options{Now: elsewhen.Now, Fleet: "default", Server: &server.Options{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop()},
+		Hub: hub,
 		Members: []configs.Agent{
 			member("berlin", "eu", "8", 3),
 			member("oslo", "eu", "4", 6),
@@ -131,14 +149,25 @@ var masks = []struct {
 	{regexp.MustCompile(`(?m)^placement/\S+: (\d|waiting).*\n`), ""}, // how far a rollout is on the way
 	{regexp.MustCompile(`([^ \n]) {2,}`), "$1  "},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UID"},
-	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "TIME"},
+	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?(Z|[+-]\d\d:\d\d)`), "TIME"},
+	{regexp.MustCompile(`\border \d+\.\d+\.\d+`), "order ORDER"},
+	{regexp.MustCompile(`(?m)^(  [a-z]+  (?:by )?TIME)  [\dms.]+  `), "$1  SPAN  "},
+	{regexp.MustCompile(`(?m)^([a-z]+  \d+)(?:  [\dms.]*[ms]){3}  \S+$`), "$1  SPANS  MEMBER"},
+	{regexp.MustCompile(`\b(took|on its way for) [\dms.]+`), "$1 SPAN"},
+	{regexp.MustCompile(`\b(cli-)?[A-Z2-7]{26}\b`), "REQUEST"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z`), "MOMENT"},
 	{regexp.MustCompile(`\b(in|for) \d+(ms|s|m|h|d)\b`), "$1 AGE"},
 	{regexp.MustCompile(`(?m)(^|  )\d+(ms|s|m)( |$)`), "${1}AGE$3"},
 	{regexp.MustCompile(`(?i)(resource ?version"?: *"?)\d+\.\d+`), "${1}VERSION"},
+	{regexp.MustCompile(`\b\d+\.\d+, which is current`), "VERSION, which is current"},
 	{regexp.MustCompile(`\bterm \d+`), "term TERM"},
 	{regexp.MustCompile(`\d+\.\d\d minutes`), "N minutes"},
 	{regexp.MustCompile(`\d+s ago`), "AGE ago"},
+	{regexp.MustCompile(`127\.0\.0\.1:\d{4,5}/enter\?link=[\w-]{43}\b`), "127.0.0.1:PORT/enter?link=SECRET"},
+	{regexp.MustCompile(`flotilla_[\w-]{43}\b`), "TOKEN"},
+	{regexp.MustCompile(`https://127\.0\.0\.1:\d{4,5}`), "https://127.0.0.1:PORT"},
+	{regexp.MustCompile(`(certificate-authority-data:) \S+`), "$1 AUTHORITY"},
+	{regexp.MustCompile(`(value:) \S+/(operator\.creds)`), "$1 DATA/$2"},
 	{regexp.MustCompile(`nats://127\.0\.0\.1:\d{4,5}`), "nats://127.0.0.1:PORT"},
 }
 

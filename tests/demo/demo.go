@@ -65,7 +65,7 @@ func (d *demo) start(ctx context.Context) error {
 // and the commands it shows read what they say.
 func (d *demo) writeExamples() error {
 	to := filepath.Join(d.folder, "configs", "examples")
-	for _, folder := range []string{".", "upgrades", "nodes"} {
+	for _, folder := range []string{".", "checks", "staged", "upgrades", "nodes"} {
 		files, err := fs.Glob(examples.Files, path.Join(folder, "*.yaml"))
 		if err != nil {
 			return err

@@ -27,6 +27,20 @@ func TestDemoEndsWell(t *testing.T) {
 	require.Contains(t, string(out), "every pod runs")
 }
 
+func TestDemoOfRolloutsEndsWell(t *testing.T) {
+	out, err := demoCommand(t, "--rollouts").CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "every step was as expected")
+}
+
+func TestDemoOfRolloutsFailsWhenNothingGoesBack(t *testing.T) {
+	out, err := demoCommand(t, "--rollouts", "--never-check", "--patience", "15s").CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, string(out))
+	require.Equal(t, 1, exit.ExitCode())
+	require.Contains(t, string(out), "MISSED: step 6, a change fails")
+}
+
 func TestDemoFailsWhenTheFailingMemberNeverComesBack(t *testing.T) {
 	out, err := demoCommand(t, "--never-heal", "--patience", "25s").CombinedOutput()
 	var exit *exec.ExitError

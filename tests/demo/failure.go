@@ -72,7 +72,7 @@ func (d *demo) comeBack(ctx context.Context) error {
 		fmt.Printf("\n  member %s is mended\n\n", failing)
 		d.fleet.Agent(failing).Memory().SetFaults(faults.Faults{})
 	}
-	if err := d.allConverged(ctx, 10); err != nil {
+	if err := d.allConverged(ctx); err != nil {
 		return err
 	}
 	if err := d.runsEverywhere(ctx, badVersion); err != nil {

@@ -40,7 +40,10 @@ func (d *demo) steps() []step {
 		{"a changed image is rolled out", d.rollOut},
 		{"a member fails", d.fail},
 		{"and comes back", d.comeBack},
+		{"a placement is evicted from a member, and another member is drained", d.evict},
 		{"a placement is deleted", d.remove},
+		{"a placement is brought to the test members by a staged run, which then waits for somebody", d.bringTest},
+		{"somebody agrees, and production follows, half of it at a time", d.bringProduction},
 		{"an upgrade of the fleet is planned", d.planUpgrade},
 		{"the test members are upgraded, then a gate waits", d.upgradeTest},
 		{"production follows in two groups side by side, and a member fails", d.upgradeProduction},
@@ -66,7 +69,7 @@ func (d *demo) apply(ctx context.Context) error {
 		return err
 	}
 	fmt.Println()
-	if err := d.allConverged(ctx, 10); err != nil {
+	if err := d.allConverged(ctx); err != nil {
 		return err
 	}
 	for name, want := range map[string][]string{
@@ -106,7 +109,7 @@ func (d *demo) rollOut(ctx context.Context) error {
 	if err := d.release(ctx, oldVersion, newVersion); err != nil {
 		return err
 	}
-	if err := d.allConverged(ctx, 10); err != nil {
+	if err := d.allConverged(ctx); err != nil {
 		return err
 	}
 	if err := d.flotilla(ctx, "rollout", "status", "placement/"+rolling); err != nil {

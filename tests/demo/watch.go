@@ -17,14 +17,18 @@ func (d *demo) until(ctx context.Context, what string, check func(context.Contex
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
+	var last error
 	for {
 		err := check(ctx)
 		if err == nil {
 			return nil
 		}
+		if ctx.Err() == nil || last == nil { // not that it was interrupted
+			last = err
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: not within %s: %w", what, d.patience, err)
+			return fmt.Errorf("%s: not within %s: %w", what, d.patience, last)
 		case <-tick.C:
 		}
 	}
@@ -92,15 +96,18 @@ func converged(p *api.Placement) error {
 	return nil
 }
 
+// applied is how many placements the examples have.
+const applied = 10
+
 // allConverged waits for every placement.
-func (d *demo) allConverged(ctx context.Context, want int) error {
+func (d *demo) allConverged(ctx context.Context) error {
 	return d.until(ctx, "every placement converges", func(ctx context.Context) error {
 		all, err := d.placements(ctx)
 		if err != nil {
 			return err
 		}
-		if len(all) != want {
-			return fmt.Errorf("%d placements, expected %d", len(all), want)
+		if len(all) != applied {
+			return fmt.Errorf("%d placements, expected %d", len(all), applied)
 		}
 		var faults []error
 		for i := range all {

@@ -136,6 +136,7 @@ func TestManifestsAreTaken(t *testing.T) {
 		"tolerations":       []any{map[string]any{"key": "dedicated", "operator": "Exists"}},
 		"affinity":          map[string]any{"nodeAffinity": map[string]any{}},
 		"priorityClassName": "system-cluster-critical", "storageClassName": "fast",
+		"page":    map[string]any{"enabled": true, "url": "https://fleet.example.com"},
 		"service": map[string]any{"type": "LoadBalancer", "annotations": map[string]any{"example.com/internal": "true"}},
 	}
 	for chart, values := range map[string]map[string]any{

@@ -34,6 +34,11 @@ var objectCases = map[string]func(*placed){
 	"fought":           foughtOver,
 	"reported":         reported,
 	"pruned":           pruned,
+	"evicted":          evictedFromOne,
+	"overridden":       overriddenOnOne,
+	"undone":           undone,
+	"staged":           stagedWithApproval,
+	"rolled-back":      rolledBack,
 	"abandoned":        abandoned,
 	"large":            large,
 	"late-kind":        lateKind,
@@ -59,7 +64,7 @@ func TestObjects(t *testing.T) {
 				t.Parallel()
 				p := f.place(t, name)
 				run(p)
-				p.run("delete", "placement", name, "--wait", "--timeout=2m")
+				p.run("delete", "placement", name, "--yes", "--wait", "--timeout=2m")
 			})
 		}
 	})
@@ -293,6 +298,18 @@ func pruned(p *placed) {
 		return fmt.Errorf("found it: %w", err)
 	})
 	p.holds(c, "one")
+}
+
+// evictedFromOne leaves one member within its budget, which keeps it on the others.
+func evictedFromOne(p *placed) {
+	p.apply(byServer, []string{config("one"), "{apiVersion: placement.kubernetes-fleet.io/v1beta1, kind: ClusterResourcePlacementDisruptionBudget, metadata: {name: NS}, spec: {minAvailable: 2}}"})
+	p.available()
+	p.run("evict", "placement/"+p.name, "--member", "m1")
+	p.until(func(ctx context.Context) error { return gone(ctx, clusterOf(p.TB, "m1"), p.name) })
+	_, err := p.try("evict", "placement/"+p.name, "--member", "m2")
+	require.ErrorContains(p, err, "Eviction is blocked by specified ClusterResourcePlacementDisruptionBudget")
+	p.holds(clusterOf(p.TB, "m2"), "one")
+	p.holds(clusterOf(p.TB, "m3"), "one")
 }
 
 func abandoned(p *placed) {

@@ -254,6 +254,7 @@ func (c *run) settle(t *testing.T) {
 	defer cancel()
 	tick := time.NewTicker(4 * pace)
 	defer tick.Stop()
+	var last error
 	for {
 		found, err := c.look(ctx)
 		if err == nil {
@@ -263,9 +264,12 @@ func (c *run) settle(t *testing.T) {
 		if err == nil {
 			return
 		}
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
 		select {
 		case <-ctx.Done():
-			t.Errorf("the fleet did not settle within %s: %v", patience, err)
+			t.Errorf("the fleet did not settle within %s: %v%s", patience, last, c.reader.saysOf(t.Context()))
 			return
 		case <-tick.C:
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"flotilla/bus"
@@ -82,6 +84,19 @@ func (r *reader) read(ctx context.Context, ref api.ObjectRef) (found object, the
 	}
 	r.take.Note(func(h *History) { h.Reads = append(h.Reads, read) })
 	return found, !read.Absent, nil
+}
+
+// saysOf is what the fleet says of placements, for whoever wants to know why one does not settle.
+func (r *reader) saysOf(ctx context.Context) string {
+	var text strings.Builder
+	for n := range apps {
+		var found struct{ Status json.RawMessage }
+		ref := placementOf(appName(n))
+		err := bus.Request(ctx, r.conn, api.VerbGet, api.GetRequest{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name}, &found,
+			bus.RequestOptions{Try: clientTry, Total: clientTotal})
+		fmt.Fprintf(&text, "\n%s: %s %v", appName(n), found.Status, err)
+	}
+	return text.String()
 }
 
 // watcher looks at what a member holds, on its disk.

@@ -27,10 +27,11 @@ var bypasses = map[string]string{
 
 // given are the families that come with what makes something of them.
 var given = map[string][]string{
-	"store.LocksOf":    {subjects.Locks.Prefix()},
-	"store.Bound":      {subjects.Schedules.Prefix()},
-	"store.Released":   {subjects.Releases.Prefix()},
-	"subjects.SpecsOf": specPrefixes(),
+	"holds.LocksOf":       {subjects.Locks.Prefix()},
+	"placed.Bound":        {subjects.Schedules.Prefix()},
+	"placed.Released":     {subjects.Releases.Prefix()},
+	"placed.StagedRunsOf": {subjects.Runs.Prefix()},
+	"subjects.SpecsOf":    specPrefixes(),
 }
 
 // specPrefixes are those of the specs of all kinds.

@@ -13,12 +13,13 @@ const natsServer = "github.com/nats-io/nats-server"
 
 // hosts are the packages that may bring a NATS server into a program, and why.
 var hosts = map[string]string{
-	"hub":         "the hub makes accounts by command",
-	"hub/hubd":    "a hub runs a server where it is not given one",
-	"hub/dev":     "a fleet in one process",
-	"bus/bustest": "a server for each test",
-	"tests/demo":  "a fleet in one process",
-	"tests/scale": "a fleet of processes, measured",
+	"hub":              "the hub makes accounts by command",
+	"hub/hubd":         "a hub runs a server where it is not given one",
+	"hub/dev":          "a fleet in one process",
+	"bus/bustest":      "a server for each test",
+	"tests/demo":       "a fleet in one process",
+	"tests/page/crowd": "a fleet in one process, looked at",
+	"tests/scale":      "a fleet of processes, measured",
 }
 
 func TestAgentAndCommandLineCarryNoServer(t *testing.T) {

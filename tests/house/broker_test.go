@@ -29,7 +29,7 @@ func newBrokerHouse(t *testing.T, members ...string) (*house, *bustest.Server, [
 	var hubs []*hubd.Hub
 	for _, name := range []string{"hub-a", "hub-b"} {
 		hub, err := hubd.New(hubd.Options{
-			Name: name, Issuer: broker.Issuer(), Secrets: secrets.Source{Text: bustest.Secrets}, Log: zerolog.Nop(), Now: elsewhen.Now,
+			Name: name, Issuing: hubd.Issuing{Issuer: broker.Issuer()}, Secrets: secrets.Source{Text: bustest.Secrets}, Log: zerolog.Nop(), Now: elsewhen.Now,
 			Bus:  bus.Options{URL: broker.URL(), Creds: broker.HubCreds()},
 			Lead: store.LeadOptions{TTL: 2 * time.Second, Renew: 500 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 200 * time.Millisecond},
 		})

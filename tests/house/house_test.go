@@ -167,6 +167,18 @@ func (h *house) apply(t *testing.T, yaml string) api.ApplyResponse {
 	return response
 }
 
+// tryToApply applies YAML, or says why it was refused.
+func (h *house) tryToApply(t *testing.T, yaml string) error {
+	t.Helper()
+	documents, err := configs.Parse("test", []byte(yaml))
+	require.NoError(t, err)
+	request := api.ApplyRequest{Request: string(uuid.NewUUID())}
+	for _, d := range documents {
+		request.Documents = append(request.Documents, d.JSON)
+	}
+	return h.request(t, api.VerbApply, request, nil)
+}
+
 // folder is where the agent of a member keeps what it needs.
 func (h *house) folder(member string) string { return filepath.Join(h.dir, "agents", member) }
 

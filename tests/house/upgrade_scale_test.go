@@ -14,6 +14,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	locks "flotilla/bus/holds"
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
 	"flotilla/core/api"
@@ -178,7 +179,7 @@ func TestAThousandMembersGoThroughARun(t *testing.T) {
 	require.Equal(t, stages*groups, status.Finished)
 	require.Len(t, f.executed, stages*groups)
 	require.LessOrEqual(t, f.top, groups)
-	require.Empty(t, store.LocksOf(leading.State.As(subjects.Runner)).All())
+	require.Empty(t, locks.LocksOf(leading.State.As(subjects.Runner)).All())
 	read, _, found := leading.State.Raw(subjects.Runs.Key("big"))
 	require.True(t, found)
 	var stored api.UpdateRunStatus

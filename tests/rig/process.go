@@ -15,10 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Build builds programs into a folder, with more arguments for the go command where there are any.
+// Build builds programs into a folder, with more arguments for the go command where there are any. They are those that the Makefile
+// builds, without C, also where a test is built with it for the race detector.
 func Build(folder string, arguments []string, packages ...string) error {
 	command := exec.Command("go", append(append([]string{"build", "-o", folder}, arguments...), packages...)...)
-	command.Stderr = os.Stderr
+	command.Stderr, command.Env = os.Stderr, append(os.Environ(), "CGO_ENABLED=0")
 	return command.Run()
 }
 

@@ -50,7 +50,13 @@ func list(programs []string) ([]built, error) {
 type counts struct {
 	files, lines, written, comments, tokens int
 	functions, columns                      []int
-	structs                                 []string
+	wide                                    []wide
+}
+
+// wide is a struct above the bound.
+type wide struct {
+	name   string
+	fields int
 }
 
 func (c *counts) add(other counts) {
@@ -61,7 +67,20 @@ func (c *counts) add(other counts) {
 	c.tokens += other.tokens
 	c.functions = append(c.functions, other.functions...)
 	c.columns = append(c.columns, other.columns...)
-	c.structs = append(c.structs, other.structs...)
+}
+
+// above names what of a package is above a bound: "flotilla/hub/page lines", "flotilla/hub/page.deed".
+func (c *counts) above(pkg string) (names []string) {
+	if c.lines > mostLines {
+		names = append(names, pkg+" lines")
+	}
+	if c.files > mostFiles {
+		names = append(names, pkg+" files")
+	}
+	for _, s := range c.wide {
+		names = append(names, s.name)
+	}
+	return names
 }
 
 func count(p built) (counts, error) {
@@ -116,16 +135,15 @@ func (c *counts) scan(text []byte) {
 	}
 }
 
-// syntax counts lines of functions and fields of structs.
+// syntax counts lines of functions, and finds structs above the bound.
 func (c *counts) syntax(set *token.FileSet, file *ast.File, pkg string) {
-	wide := strings.HasSuffix(pkg, "/core/api") || strings.HasSuffix(pkg, "/configs")
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			c.functions = append(c.functions, set.Position(n.End()).Line-set.Position(n.Pos()).Line+1)
 		case *ast.TypeSpec:
-			if s, is := n.Type.(*ast.StructType); is && !wide && s.Fields.NumFields() > mostFields {
-				c.structs = append(c.structs, fmt.Sprintf("%s.%s %d", pkg, n.Name.Name, s.Fields.NumFields()))
+			if s, is := n.Type.(*ast.StructType); is && s.Fields.NumFields() > mostFields {
+				c.wide = append(c.wide, wide{pkg + "." + n.Name.Name, s.Fields.NumFields()})
 			}
 		}
 		return true

@@ -104,14 +104,20 @@ func unversioned(object runtime.Object) runtime.Object {
 
 // whole is nil when all that there is of the kind is known, and watched.
 func (l *list) whole() error {
+	_, err := l.judge()
+	return err
+}
+
+// judge is whole, and says whether the newest attempt to read was refused.
+func (l *list) judge() (refused bool, err error) {
 	fresh, fault := l.source.state()
 	switch {
 	case l.source.none():
-		return nil
+		return fault != nil, nil
 	case !fresh || !l.informer.HasSynced():
-		return fmt.Errorf("reading %s of the cluster: %w", l.what, cmp.Or(fault, errors.New("not all are read yet")))
+		return fault != nil, fmt.Errorf("reading %s of the cluster: %w", l.what, cmp.Or(fault, errors.New("not all are read yet")))
 	}
-	return nil
+	return fault != nil, nil
 }
 
 // lookAgain is how often a list that is not whole is looked at again.
@@ -122,8 +128,8 @@ func (l *list) await(ctx context.Context) error {
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	for {
-		err := l.whole()
-		if _, fault := l.source.state(); err == nil || fault != nil {
+		refused, err := l.judge()
+		if err == nil || refused {
 			return err
 		}
 		select {

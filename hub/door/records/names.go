@@ -17,7 +17,7 @@ func EventName(ref api.ObjectRef) string {
 	switch token := validate.TokenOf(ref.APIVersion, ref.Kind); {
 	case token == "":
 		return api.AuditObject(subjects.KindObject, ref.String())
-	case ref.Kind == api.KindResourcePlacement, ref.Kind == api.KindResourceOverride:
+	case ref.Kind == api.KindResourcePlacement, inNamespaces(ref.Kind):
 		return api.AuditObject(token, ref.Namespace, ref.Name)
 	default:
 		return api.AuditObject(token, ref.Name)
@@ -29,8 +29,8 @@ func Typed(ref api.ObjectRef) string {
 	switch {
 	case ref.Kind == api.KindClusterResourcePlacement, ref.Kind == api.KindResourcePlacement:
 		return health.TypedPlacement(ref.Namespace, ref.Name)
-	case ref.Kind == api.KindResourceOverride:
-		return "ro/" + ref.Name + " -n " + ref.Namespace
+	case inNamespaces(ref.Kind):
+		return typedInside[ref.Kind] + "/" + ref.Name + " -n " + ref.Namespace
 	case validate.Known(ref.APIVersion, ref.Kind):
 		return EventName(ref)
 	case ref.Namespace != "":

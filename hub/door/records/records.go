@@ -1,10 +1,17 @@
 package records
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"flotilla/bus/placed"
 	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/guard"
 	"flotilla/core/validate"
+	"flotilla/core/verdict"
 	"flotilla/subjects"
 )
 
@@ -15,17 +22,27 @@ type Tables struct {
 	Members    *store.Records[api.Spec]
 	Objects    *store.Records[api.Spec]
 	Snapshots  *store.Records[api.Snapshot]
-	Schedules  *store.Table[api.Schedule]
-	Releases   *store.Table[api.Release]
-	Renderings *store.Table[api.Rendered]
 	Seen       *store.Table[api.MemberRecord]
 	Runs       *store.Table[api.UpdateRunStatus]
+	Staged     *placed.StagedRuns
 	Profiles   *store.Table[api.AutoUpgradeProfileStatus]
 	// Specs are those of named kinds, by kind.
 	Specs map[string]*store.Records[api.Spec]
+	ofRollouts
 	ofDisruptor
+	ofGuards
 
 	parsed parsed
+}
+
+// ofRollouts is what rooms decided about where placements go, and how.
+type ofRollouts struct {
+	Schedules  *store.Table[api.Schedule]
+	Releases   *store.Table[api.Release]
+	Renderings *store.Table[api.Rendered]
+	Evictions  *store.Table[api.EvictionRecord]
+	Verdicts   *store.Table[verdict.Verdicts]
+	Checks     *store.Table[api.CheckRecord]
 }
 
 // ofDisruptor is what the disruptor writes of pools and of members.
@@ -35,11 +52,17 @@ type ofDisruptor struct {
 	Locks       *store.Table[api.MemberLock]
 }
 
+// ofGuards is what people say of what is to stay as it is.
+type ofGuards struct {
+	Freezes   *store.Records[api.Freeze]
+	Approvals *store.Records[api.WithdrawalApproval]
+}
+
 // parsed is what was made of records, once a revision, by name.
 type parsed struct {
-	placements store.Parsed[*api.Placement]
-	clusters   store.Parsed[*api.MemberCluster]
-	members    store.Parsed[api.Member]
+	placements watch.Parsed[*api.Placement]
+	clusters   watch.Parsed[*api.MemberCluster]
+	members    watch.Parsed[api.Member]
 }
 
 // New returns the tables of a state, for the door.
@@ -51,17 +74,27 @@ func New(s *store.State) *Tables {
 		Members:    store.Writes[api.Spec](a, subjects.MemberSpecs),
 		Objects:    store.Writes[api.Spec](a, subjects.ObjectSpecs),
 		Snapshots:  store.Writes[api.Snapshot](a, subjects.Snapshots),
-		Schedules:  store.Reads[api.Schedule](a, subjects.Schedules),
-		Releases:   store.Reads[api.Release](a, subjects.Releases),
-		Renderings: store.Reads[api.Rendered](a, subjects.Renderings),
 		Seen:       store.Reads[api.MemberRecord](a, subjects.Members),
 		Runs:       store.Reads[api.UpdateRunStatus](a, subjects.Runs),
+		Staged:     placed.StagedRunsOf(a),
 		Profiles:   store.Reads[api.AutoUpgradeProfileStatus](a, subjects.Profiles),
 		Specs:      specsOf(a),
+		ofRollouts: ofRollouts{
+			Schedules:  store.Reads[api.Schedule](a, subjects.Schedules),
+			Releases:   store.Reads[api.Release](a, subjects.Releases),
+			Renderings: store.Reads[api.Rendered](a, subjects.Renderings),
+			Evictions:  store.Reads[api.EvictionRecord](a, subjects.Evictions),
+			Verdicts:   store.Reads[verdict.Verdicts](a, subjects.Verdicts),
+			Checks:     store.Reads[api.CheckRecord](a, subjects.Checks),
+		},
 		ofDisruptor: ofDisruptor{
 			Pools:       store.Reads[api.PoolRecord](a, subjects.Pools),
 			Disruptions: store.Reads[api.DisruptionRecord](a, subjects.Disruptions),
 			Locks:       store.Reads[api.MemberLock](a, subjects.Locks),
+		},
+		ofGuards: ofGuards{
+			Freezes:   store.Writes[api.Freeze](a, subjects.Freezes),
+			Approvals: store.Writes[api.WithdrawalApproval](a, subjects.Approvals),
 		},
 	}
 }
@@ -77,13 +110,16 @@ func (r *Tables) Place(ref api.ObjectRef) (table *store.Records[api.Spec], name 
 		return r.Placements, ref.Name
 	case ref.Kind == api.KindResourcePlacement:
 		return r.Placements, ref.Namespace + "/" + ref.Name
-	case ref.Kind == api.KindResourceOverride:
-		return r.Specs[ref.Kind], api.OverrideKey(ref.Namespace, ref.Name)
+	case inNamespaces(ref.Kind):
+		return r.Specs[ref.Kind], api.Keyed(ref.Namespace, ref.Name)
 	case r.Specs[ref.Kind] != nil:
 		return r.Specs[ref.Kind], ref.Name
 	}
 	return r.Objects, content.Key(ref)
 }
+
+// Frozen finds the freezes.
+func (r *Tables) Frozen() guard.Freezes { return guard.Read(r.Freezes.Find) }
 
 // Latest is the newest snapshot of a placement, nil while it has none.
 func (r *Tables) Latest(placement, uid string) *api.Snapshot {
@@ -94,6 +130,18 @@ func (r *Tables) Latest(placement, uid string) *api.Snapshot {
 		}
 	}
 	return nil
+}
+
+// History are the snapshots of a placement that are kept, oldest first, without those of a former one of its name.
+func (r *Tables) History(placement, uid string) []*api.Snapshot {
+	kept := r.Snapshots.Group(placement)
+	past := make([]*api.Snapshot, 0, len(kept))
+	for i := range kept {
+		if kept[i].Value.UID == uid {
+			past = append(past, &kept[i].Value)
+		}
+	}
+	return past
 }
 
 // Lingers says that a member has left and the registrar is still to forget it: its record has the uid of a spec
@@ -120,6 +168,28 @@ func (r *Tables) Placement(entry *store.Entry[api.Spec]) (*api.Placement, error)
 // member is the MemberCluster of an entry, decoded once a revision; it is shared and must not be changed.
 func (r *Tables) member(entry *store.Entry[api.Spec]) (*api.MemberCluster, error) {
 	return r.parsed.clusters.Of(entry.Name, entry.Revision, func() (*api.MemberCluster, error) { return api.SpecOf[api.MemberCluster](&entry.Value) })
+}
+
+// Cluster is the MemberCluster of a name, false where nobody admitted the member; one whose body cannot be read has its
+// metadata alone. It is shared and must not be changed.
+func (r *Tables) Cluster(name string) (*api.MemberCluster, bool) {
+	spec, revision, found := r.Members.Get(name)
+	if !found {
+		return nil, false
+	}
+	m, err := r.member(&store.Entry[api.Spec]{Name: name, Value: spec, Revision: revision})
+	if err != nil {
+		m = &api.MemberCluster{ObjectMeta: metav1.ObjectMeta{
+			Name: name, UID: types.UID(spec.UID), Labels: spec.Labels, CreationTimestamp: spec.Created, DeletionTimestamp: spec.Deleted,
+		}}
+	}
+	return m, true
+}
+
+// IsDrained says that a member, stored with a revision, is to give up what placements have on it.
+func (r *Tables) IsDrained(stored *api.Spec, revision uint64) bool {
+	m, err := r.member(&store.Entry[api.Spec]{Name: stored.Object.Name, Value: *stored, Revision: revision})
+	return err == nil && api.Draining(m.Spec.Taints)
 }
 
 // Forget drops what is kept of a placement, or of a member, that is gone.

@@ -26,7 +26,7 @@ func (r *Tables) salvage(ref api.ObjectRef, table *store.Records[api.Spec], name
 	spec := api.Spec{
 		Header: api.NewHeader(api.KindSpec), Object: ref, UID: salvaged[string](fields["uid"]),
 		Generation: max(1, salvaged[int64](fields["generation"])), Request: salvaged[string](fields["request"]),
-		Action: salvaged[string](fields["action"]),
+		Action: salvaged[string](fields["action"]), Set: salvaged[string](fields["set"]),
 	}
 	if object := salvaged[api.ObjectRef](fields["object"]); object.Kind == ref.Kind && object.Name == ref.Name {
 		spec.Object = object

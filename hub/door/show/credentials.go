@@ -18,6 +18,12 @@ func (v *View) credentials(record *api.MemberRecord) (*api.AgentCredentials, *ap
 	return &c, &identity
 }
 
+// AgentKey is the public key that the agent of a member registered, empty where there is none.
+func (v *View) AgentKey(member string) string {
+	identity, _, _ := v.identities.Get(member)
+	return identity.Key
+}
+
 func (v *View) addCredentials(status *api.MemberClusterStatus, record *api.MemberRecord) {
 	c, identity := v.credentials(record)
 	if c == nil {

@@ -13,7 +13,7 @@ import (
 func (v *View) Status(ctx context.Context, _ *struct{}) (any, error) {
 	fleet := &api.FleetStatus{
 		Fleet: v.store.Conn.Fleet.Name, Leader: v.store.Term.Holder, Term: v.store.Term.Term, Members: map[string]int{},
-		Placements: v.records.Placements.Len(),
+		Placements: v.records.Placements.Len(), Frozen: v.records.InForce(),
 	}
 	for _, schedule := range v.records.Schedules.All() {
 		fleet.Bindings += len(schedule.Value.Bindings)
@@ -64,6 +64,7 @@ func (v *View) memberHealth(fleet *api.FleetStatus) {
 // placementHealth counts the placements that members are on the way to, and adds the problems of all, also those of
 // withdrawals from placements that are gone.
 func (v *View) placementHealth(fleet *api.FleetStatus) {
+	var moving []api.MemberHold
 	for _, entry := range v.records.Placements.All() {
 		ref := entry.Value.Object
 		if entry.Value.Deleted != nil {
@@ -76,7 +77,11 @@ func (v *View) placementHealth(fleet *api.FleetStatus) {
 			continue
 		}
 		in := v.groundOf(p)
-		if health.Calm(in) {
+		calm := health.Calm(in)
+		if !calm || withdraws(in.Release) {
+			moving = append(moving, v.book(p).Holds()...)
+		}
+		if calm {
 			continue
 		}
 		now, _ := status.NewFold(in, v.said(p.Key())).Follow(in.Previous, in.JudgeFrom, in.Now)
@@ -86,6 +91,7 @@ func (v *View) placementHealth(fleet *api.FleetStatus) {
 			fleet.Converging++
 		}
 	}
+	v.held(fleet, moving)
 	for _, release := range v.records.Releases.All() {
 		spec, _, found := v.records.Placements.Get(release.Name)
 		if !found || spec.Deleted == nil {

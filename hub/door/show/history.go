@@ -18,12 +18,6 @@ func (v *View) History(_ context.Context, request *api.HistoryRequest) (any, err
 	if err != nil {
 		return nil, err
 	}
-	kept := v.records.Snapshots.Group(name)
-	past := make(rollout.History, 0, len(kept))
-	for i := range kept {
-		if kept[i].Value.UID == stored.UID {
-			past = append(past, &kept[i].Value)
-		}
-	}
+	past := rollout.History(v.records.History(name, stored.UID))
 	return &api.HistoryResponse{Revisions: past.Revisions(&release)}, nil
 }

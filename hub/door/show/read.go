@@ -32,22 +32,38 @@ func (v *View) Get(ctx context.Context, request *api.GetRequest) (any, error) {
 	if err := seeing(request.By, request.ShowSecrets); err != nil {
 		return nil, err
 	}
+	found, err := v.get(ctx, ref, rendering{request.Brief, request.ShowSecrets, request.Managed, v.standings()})
+	if err != nil || !request.Managed {
+		return found.body, err
+	}
+	return &api.GetResponse{Object: found.body, Spec: found.spec}, nil
+}
+
+func (v *View) get(ctx context.Context, ref api.ObjectRef, as rendering) (shown, error) {
 	if records.OurGate(ref) {
 		if gate, err := v.gate(ctx, ref.Name); gate != nil || err != nil {
-			return gate, err
+			return shown{body: gate}, err
 		}
+	}
+	if records.OurRequest(ref) {
+		request, err := v.request(ctx, ref)
+		return shown{body: request}, err
 	}
 	entry, found, err := v.find(ref)
 	if err != nil {
-		return nil, err
+		return shown{}, err
 	}
 	if found {
-		return v.render(ctx, &entry, rendering{values: request.ShowSecrets})
+		is, err := v.show(ctx, &entry, as)
+		if is.body != nil || err != nil {
+			return is, err
+		}
 	}
-	if record, _, seen := v.records.Seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster && !v.records.Lingers(&record) {
-		return v.renderUnadmitted(&record)
+	if record, revision, seen := v.records.Seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster && !v.records.Lingers(&record) {
+		unadmitted, err := v.renderUnadmitted(&record, revision, as.managed)
+		return shown{body: unadmitted}, err
 	}
-	return nil, records.NotFound(ref)
+	return shown{}, records.NotFound(ref)
 }
 
 // find looks an object up. Without an apiVersion the kind alone must say which one is meant.
@@ -87,7 +103,7 @@ func (v *View) find(ref api.ObjectRef) (store.Entry[api.Spec], bool, error) {
 type item struct {
 	ref    api.ObjectRef
 	labels map[string]string
-	render func(context.Context) (json.RawMessage, error)
+	render func(context.Context) (shown, error)
 }
 
 // key orders a list and is where its next page goes on.
@@ -108,21 +124,31 @@ func (v *View) List(ctx context.Context, request *api.ListRequest) (any, error) 
 	items := v.itemsOf(request)
 	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.key(), b.key()) })
 	response := &api.ListResponse{Items: []json.RawMessage{}, ResourceVersion: fmt.Sprintf("%v.0", v.store.Term.Epoch)}
+	if request.Managed { // before anything is read: nothing is missed by who goes on from there
+		response.ResourceVersion = v.version(v.store.State.Told())
+	}
 	size := 0
 	for i := range items {
 		candidate := &items[i]
 		if !v.wanted(candidate, request, selector) {
 			continue
 		}
-		body, err := candidate.render(ctx)
+		is, err := candidate.render(ctx)
 		if err != nil {
 			return nil, err
+		}
+		body := is.body
+		if body == nil { // it has gone meanwhile
+			continue
 		}
 		full := request.Limit > 0 && len(response.Items) == request.Limit
 		if len(response.Items) > 0 && (full || size+len(body) > pageBytes) {
 			return response, nil
 		}
 		response.Items = append(response.Items, body)
+		if request.Managed {
+			response.Specs = append(response.Specs, is.spec)
+		}
 		response.Continue = candidate.key()
 		size += len(body)
 	}
@@ -145,12 +171,16 @@ func (v *View) wanted(i *item, request *api.ListRequest, selector labels.Selecto
 func (v *View) itemsOf(request *api.ListRequest) []item {
 	table, _ := v.records.Place(api.ObjectRef{APIVersion: request.APIVersion, Kind: request.Kind})
 	if table == v.records.Members {
-		return v.memberItems()
+		return v.memberItems(request.Managed)
+	}
+	if ref := (api.ObjectRef{APIVersion: request.APIVersion, Kind: request.Kind}); records.OurRequest(ref) {
+		return v.requestItems(request.Kind)
 	}
 	var items []item
 	if records.OurGate(api.ObjectRef{APIVersion: request.APIVersion, Kind: request.Kind}) {
 		items = v.gateItems()
 	}
+	as := rendering{request.Brief, request.ShowSecrets, request.Managed, v.standings()}
 	for _, entry := range table.All() {
 		object := entry.Value.Object
 		if object.Kind != request.Kind {
@@ -161,8 +191,8 @@ func (v *View) itemsOf(request *api.ListRequest) []item {
 		}
 		items = append(items, item{
 			ref: object, labels: entry.Value.Labels,
-			render: func(ctx context.Context) (json.RawMessage, error) {
-				return v.render(ctx, &entry, rendering{request.Brief, request.ShowSecrets})
+			render: func(ctx context.Context) (shown, error) {
+				return v.show(ctx, &entry, as)
 			},
 		})
 	}
@@ -170,7 +200,7 @@ func (v *View) itemsOf(request *api.ListRequest) []item {
 }
 
 // memberItems are the admitted members and those that only heartbeat.
-func (v *View) memberItems() []item {
+func (v *View) memberItems(managed bool) []item {
 	var items []item
 	placed := v.placedByMember()
 	for _, entry := range v.records.Members.All() {
@@ -181,8 +211,12 @@ func (v *View) memberItems() []item {
 		}
 		items = append(items, item{
 			ref: entry.Value.Object, labels: effective,
-			render: func(context.Context) (json.RawMessage, error) {
-				return v.renderMember(&entry.Value, entry.Revision, placed[entry.Name])
+			render: func(ctx context.Context) (shown, error) {
+				if managed {
+					return v.show(ctx, &entry, rendering{managed: true})
+				}
+				rendered, err := v.renderMember(&entry.Value, entry.Revision, placed[entry.Name])
+				return shown{body: rendered}, err
 			},
 		})
 	}
@@ -192,7 +226,10 @@ func (v *View) memberItems() []item {
 		}
 		items = append(items, item{
 			ref: unadmitted(&entry.Value), labels: entry.Value.Labels,
-			render: func(context.Context) (json.RawMessage, error) { return v.renderUnadmitted(&entry.Value) },
+			render: func(context.Context) (shown, error) {
+				rendered, err := v.renderUnadmitted(&entry.Value, entry.Revision, managed)
+				return shown{body: rendered}, err
+			},
 		})
 	}
 	return items
@@ -231,19 +268,19 @@ func (v *View) Version(context.Context, *struct{}) (any, error) {
 
 // Events answers what happened to an object or on a member.
 func (v *View) Events(ctx context.Context, request *api.EventsRequest) (any, error) {
-	found, err := streams.ReadAudit(ctx, v.store.Conn, streams.AuditQuery{
-		Object: strings.TrimSpace(request.Object), Member: request.Member, Limit: request.Limit,
+	limit := request.Limit
+	if most := pageBytes >> 10; limit > most { // each is at most 1 KiB
+		limit = most
+	}
+	found, err := streams.ReadPast(ctx, v.store.Conn, streams.AuditQuery{
+		Object: strings.TrimSpace(request.Object), Member: request.Member, Limit: limit, By: request.By, Before: request.Before,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading events: %w", err)
 	}
-	return &api.EventsResponse{Events: fitting(found)}, nil
-}
-
-// fitting drops the oldest events that do not fit into one answer; each is at most 1 KiB.
-func fitting(events []api.Audit) []api.Audit {
-	if most := pageBytes >> 10; len(events) > most {
-		return events[len(events)-most:]
+	answer := &api.EventsResponse{Events: make([]api.Audit, len(found.Events)), Older: found.Older}
+	for i := range found.Events {
+		answer.Events[i] = found.Events[i].Audit
 	}
-	return events
+	return answer, nil
 }

@@ -14,13 +14,14 @@ import (
 	"flotilla/core/content"
 	"flotilla/core/health"
 	"flotilla/core/status"
-	"flotilla/subjects"
 )
 
 // rendering is how objects are shown.
 type rendering struct {
-	brief  bool // without the entries of members
-	values bool // of Secrets
+	brief   bool // without the entries of members
+	values  bool // of Secrets
+	managed bool // at one version, with what clients keep
+	on      *standings
 }
 
 // render returns an object as Kubernetes would show it: body, metadata that the hub sets, status.
@@ -28,8 +29,14 @@ func (v *View) render(ctx context.Context, entry *store.Entry[api.Spec], as rend
 	table, name := v.records.Place(entry.Value.Object)
 	switch table {
 	case v.records.Members:
+		if as.managed {
+			return v.renderRecordedMember(entry)
+		}
 		return v.renderMember(&entry.Value, entry.Revision, v.placedByMember()[name])
 	case v.records.Placements:
+		if as.managed {
+			return v.renderRecordedPlacement(entry, as.brief)
+		}
 		return v.renderPlacement(entry, as.brief)
 	case v.records.Specs[api.KindNodePool]:
 		return v.renderPool(entry)
@@ -43,20 +50,23 @@ func (v *View) render(ctx context.Context, entry *store.Entry[api.Spec], as rend
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", entry.Value.Object, err)
 	}
-	return v.completeContent(&entry.Value, entry.Revision, body, as.values)
+	if table != v.records.Objects {
+		return v.complete(&entry.Value, entry.Revision, body, nil)
+	}
+	return v.completeContent(&entry.Value, entry.Revision, body, as)
 }
 
-// completeContent shows a body that is placed, with digests in the place of values of Secrets unless they are wanted.
-func (v *View) completeContent(spec *api.Spec, revision uint64, body json.RawMessage, values bool) (json.RawMessage, error) {
-	if values {
-		return v.complete(spec, revision, body, nil)
-	}
+// completeContent shows a body that is placed and how it does, with digests in the place of values of Secrets unless they are
+// wanted.
+func (v *View) completeContent(spec *api.Spec, revision uint64, body json.RawMessage, as rendering) (json.RawMessage, error) {
 	var tree map[string]any
 	if err := kjson.Unmarshal(body, &tree); err != nil {
 		return nil, fmt.Errorf("decoding %s: %w", spec.Object, err)
 	}
-	content.Redact(tree, v.store.Keys)
-	return v.completeTree(spec, revision, tree, nil)
+	if !as.values {
+		content.Redact(tree, v.store.Keys)
+	}
+	return v.completeTree(spec, revision, tree, as.on.tell(spec, tree))
 }
 
 // complete adds to a stored body the metadata that the hub sets, and a status.
@@ -80,6 +90,9 @@ func (v *View) completeTree(spec *api.Spec, revision uint64, tree map[string]any
 	metadata["creationTimestamp"] = spec.Created
 	if spec.Deleted != nil {
 		metadata["deletionTimestamp"] = spec.Deleted
+	}
+	if spec.Set != "" {
+		annotate(tree, api.AnnotationSet, spec.Set)
 	}
 	if status != nil {
 		tree["status"] = status
@@ -113,16 +126,23 @@ func (v *View) renderPlacement(entry *store.Entry[api.Spec], brief bool) (json.R
 	in := v.groundOf(p)
 	full := status.NewFold(in, v.said(p.Key())).Show(in.Previous, in.JudgeFrom, in.Now, brief)
 	if brief {
-		if r := full.Rollout; r != nil {
-			r.HeldUpBy = r.HeldUpBy[:min(len(r.HeldUpBy), 1)]
-		}
-		full.SelectedResources = nil
-		return v.complete(&entry.Value, entry.Revision, entry.Value.Body, placementStatus{PlacementStatus: full})
+		return v.complete(&entry.Value, entry.Revision, entry.Value.Body, placementStatus{PlacementStatus: briefly(full)})
 	}
 	if in.Latest != nil {
 		full.SelectedResources = identifiers(in.Latest.Manifests)
 	}
 	return v.complete(&entry.Value, entry.Revision, entry.Value.Body, placementStatus{PlacementStatus: full})
+}
+
+// briefly is a status without the entries of members, however many there are.
+func briefly(status api.PlacementStatus) api.PlacementStatus {
+	if status.Rollout != nil {
+		rollout := *status.Rollout
+		rollout.HeldUpBy = rollout.HeldUpBy[:min(len(rollout.HeldUpBy), 1)]
+		status.Rollout = &rollout
+	}
+	status.PlacementStatuses, status.SelectedResources = nil, nil
+	return status
 }
 
 // StatusOf gathers what the status of a placement depends on.
@@ -154,12 +174,16 @@ func (v *View) groundOf(p *api.Placement) status.Input {
 	name := p.Key()
 	in := status.Input{
 		Placement: *p, Latest: v.records.Latest(name, string(p.UID)), Now: v.store.Now(), JudgeFrom: v.began.Add(v.options.Grace),
+		Frozen: v.records.Frozen().Of(api.FreezePlacements),
 	}
 	if schedule, _, found := v.records.Schedules.Get(name); found && schedule.UID == string(p.UID) {
 		in.Schedule = &schedule
 	}
 	if release, _, found := v.records.Releases.Get(name); found {
 		in.Release = &release
+	}
+	if checks, _, found := v.records.Checks.Get(name); found {
+		in.Checks = &checks
 	}
 	if record, _, found := v.statuses.Get(name); found && record.UID == string(p.UID) {
 		in.Previous = &record
@@ -173,7 +197,7 @@ func (v *View) said(placement string) status.Source {
 		if record, _, found := v.records.Seen.Get(member); found {
 			state = status.Member{State: record.State, LastSeen: record.LastSeen.Time, Since: record.Since.Time}
 		}
-		result, _ = v.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement))
+		result = v.results.Of(member, placement)
 		return result, state
 	}
 }

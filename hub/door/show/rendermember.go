@@ -16,34 +16,48 @@ func (v *View) renderMember(spec *api.Spec, revision uint64, placed int) (json.R
 	if record, _, seen := v.records.Seen.Get(spec.Object.Name); seen {
 		status := v.memberStatus(&record)
 		status.Placed = placed
+		if v.records.IsDrained(spec, revision) {
+			status.Drain = v.drainOf(spec.Object.Name)
+		}
 		shown = status
 	}
 	return v.complete(spec, revision, spec.Body, shown)
 }
 
 // renderUnadmitted shows a member that heartbeats and that nobody admitted.
-func (v *View) renderUnadmitted(record *api.MemberRecord) (json.RawMessage, error) {
+func (v *View) renderUnadmitted(record *api.MemberRecord, revision uint64, managed bool) (json.RawMessage, error) {
 	ref := unadmitted(record)
-	rendered, err := json.Marshal(api.MemberCluster{
+	member := api.MemberCluster{
 		TypeMeta:   metav1.TypeMeta{APIVersion: ref.APIVersion, Kind: ref.Kind},
 		ObjectMeta: metav1.ObjectMeta{Name: ref.Name},
-		Status:     v.memberStatus(record),
-	})
+	}
+	if managed {
+		member.ResourceVersion, member.Status = v.version(revision), recordedStatus(record, record.LastSeen)
+	} else {
+		member.Status = v.memberStatus(record)
+	}
+	rendered, err := json.Marshal(member)
 	if err != nil {
 		return nil, fmt.Errorf("encoding %s: %w", ref, err)
 	}
 	return rendered, nil
 }
 
-// memberStatus is a MemberRecord in the shape of KubeFleet's MemberCluster.
+// memberStatus is a MemberRecord in the shape of KubeFleet's MemberCluster, with what is known of the member beside it.
 func (v *View) memberStatus(record *api.MemberRecord) *api.MemberClusterStatus {
-	seen := v.lastSeen(record)
+	status := recordedStatus(record, v.lastSeen(record))
+	status.Inventory = v.Inventory(record.Name)
+	v.addCredentials(status, record)
+	return status
+}
+
+// recordedStatus is what the record of a member says of it.
+func recordedStatus(record *api.MemberRecord, seen metav1.Time) *api.MemberClusterStatus {
 	status := &api.MemberClusterStatus{
 		State: record.State, Message: record.Message, Labels: record.Labels, OfferedLabels: record.OfferedLabels,
 		AgentVersion: record.AgentVersion, KubernetesVersion: record.KubernetesVersion, Nodes: record.Nodes,
 		Unlisted: record.Unlisted, Forbidden: record.Forbidden, Properties: map[string]api.PropertyValue{},
 	}
-	status.Inventory = v.Inventory(record.Name)
 	addProperties(status, record.Properties, seen)
 	joined := metav1.Condition{
 		Type: api.ConditionJoined, Status: metav1.ConditionTrue, Reason: "MemberClusterJoined", LastTransitionTime: record.Since,
@@ -62,7 +76,6 @@ func (v *View) memberStatus(record *api.MemberRecord) *api.MemberClusterStatus {
 	if record.Namespaces != nil {
 		addNamespaces(status, record)
 	}
-	v.addCredentials(status, record)
 	return status
 }
 

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"flotilla/core/api"
-	"flotilla/subjects"
 )
 
 // remembers is how many members that left are remembered with what they had not confirmed.
@@ -58,7 +57,7 @@ func (v *View) unconfirmedPlacement(name string, request *api.UnconfirmedRequest
 
 // saidOf is what a member says of a withdrawal that it has not confirmed.
 func (v *View) saidOf(placement string, entry *api.ReleaseEntry) string {
-	result, _ := v.results.Get(subjects.ResultKey(entry.Member, subjects.CommandPlacement, placement))
+	result := v.results.Of(entry.Member, placement)
 	if result == nil || result.UID != entry.UID || result.Generation != entry.Generation || result.Withdrawn {
 		return ""
 	}

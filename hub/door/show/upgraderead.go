@@ -9,6 +9,7 @@ import (
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/stage"
+	"flotilla/core/staged"
 	"flotilla/core/upgrade"
 	"flotilla/hub/door/records"
 )
@@ -21,6 +22,12 @@ type runStatus struct {
 	Requests []string `json:"requests,omitempty"`
 }
 
+// stagedStatus is the status of a staged run as users read it: the tree, and what KubeFleet says of it.
+type stagedStatus struct {
+	runStatus
+	api.StagedConditions
+}
+
 // profileStatus is an AutoUpgradeProfileStatus as users read it.
 type profileStatus struct {
 	api.AutoUpgradeProfileStatus
@@ -30,7 +37,7 @@ type profileStatus struct {
 	UID     string `json:"uid,omitempty"`
 }
 
-// renderUpgrade shows an object of the kinds around upgrades, with the status that the runner wrote.
+// renderUpgrade shows an object of a kind that goes by its name alone, with the status that the runner, or the scheduler, wrote.
 func (v *View) renderUpgrade(entry *store.Entry[api.Spec], brief bool) (json.RawMessage, error) {
 	var shown any
 	switch spec := &entry.Value; spec.Object.Kind {
@@ -42,9 +49,21 @@ func (v *View) renderUpgrade(entry *store.Entry[api.Spec], brief bool) (json.Raw
 			}
 			shown = runStatus{UpdateRunStatus: explained}
 		}
+	case api.KindClusterStagedUpdateRun, api.KindStagedUpdateRun:
+		if status := v.records.RunStatus(spec); status != nil {
+			explained := stage.Explained(status)
+			if brief {
+				leaveOutSettled(&explained)
+			}
+			shown = stagedStatus{runStatus{UpdateRunStatus: explained}, staged.Shown(status)}
+		}
 	case api.KindAutoUpgradeProfile:
 		if status, _, found := v.records.Profiles.Get(entry.Name); found && status.UID == spec.UID {
 			shown = profileStatus{AutoUpgradeProfileStatus: status}
+		}
+	case api.KindEviction:
+		if outcome, _, found := v.records.Evictions.Get(entry.Name); found && outcome.UID == spec.UID {
+			shown = outcome.PlacementEvictionStatus
 		}
 	}
 	return v.complete(&entry.Value, entry.Revision, entry.Value.Body, shown)
@@ -66,7 +85,7 @@ func leaveOutSettled(status *api.UpdateRunStatus) {
 // gates are those of all runs that were reached.
 func (v *View) gates() []api.Gate {
 	var gates []api.Gate
-	for _, run := range v.records.Specs[api.KindUpdateRun].All() {
+	for _, run := range v.records.Specs[api.KindUpdateRun].All() { // of either kind
 		if status := v.records.RunStatus(&run.Value); status != nil {
 			gates = append(gates, stage.Gates(status)...)
 		}
@@ -78,8 +97,11 @@ func (v *View) gateItems() []item {
 	var items []item
 	for _, gate := range v.gates() {
 		items = append(items, item{
-			ref:    api.ObjectRef{APIVersion: gate.APIVersion, Kind: gate.Kind, Name: gate.Name},
-			render: func(context.Context) (json.RawMessage, error) { return v.renderGate(gate) },
+			ref: api.ObjectRef{APIVersion: gate.APIVersion, Kind: gate.Kind, Name: gate.Name},
+			render: func(context.Context) (shown, error) {
+				rendered, err := v.renderGate(gate)
+				return shown{body: rendered}, err
+			},
 		})
 	}
 	return items
@@ -105,7 +127,8 @@ func (v *View) gate(ctx context.Context, name string) (json.RawMessage, error) {
 	if i < 0 {
 		return nil, nil
 	}
-	return items[i].render(ctx)
+	is, err := items[i].render(ctx)
+	return is.body, err
 }
 
 // RefuseGate refuses whoever would change a gate of a run; nil when ref names none.

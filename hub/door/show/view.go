@@ -5,6 +5,7 @@ package show
 import (
 	"time"
 
+	"flotilla/bus/placed"
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
 	"flotilla/core/api"
@@ -25,6 +26,8 @@ type Options struct {
 	Problems func() []api.Problem
 	// Resealed is how much content has been sealed anew, and of how much.
 	Resealed func() (done, of int64)
+	// Due is told of content whose status changes at a time, as content.Key names it; nil: nobody waits for that.
+	Due func(key string, at time.Time)
 }
 
 // View shows the records of one term of leadership.
@@ -36,10 +39,14 @@ type View struct {
 	identities *store.Table[api.Identity]
 	// inventories are what agents say of their members, results of placements, drains of disruptions of nodes.
 	inventories *watch.Values[api.MemberInventory]
-	results     *watch.Values[api.PlacementResult]
+	results     placed.Results
 	drains      *watch.Values[api.DisruptionResult]
 	// began is when this hub began to answer.
 	began time.Time
+	// board is what fleet answers, status what it last said of the fleet as a whole.
+	board    *board
+	status   kept
+	selected *selected
 	// Departed remembers what members that left had not confirmed.
 	Departed *Departed
 }
@@ -47,12 +54,14 @@ type View struct {
 // New returns a view of the records of a store.
 func New(leader *store.Store, records *records.Tables, o Options) *View {
 	a := leader.State.As(subjects.Door)
-	return &View{
-		store: leader, records: records, options: o, Departed: newDeparted(),
+	v := &View{
+		store: leader, records: records, options: o, Departed: newDeparted(), selected: newSelected(records),
 		statuses: store.Reads[api.PlacementStatus](a, subjects.Statuses), identities: store.Reads[api.Identity](a, subjects.Identities),
 		inventories: watch.ValuesOf[api.MemberInventory](leader.Inventories),
-		results:     watch.ValuesOf[api.PlacementResult](leader.Results), drains: watch.ValuesOf[api.DisruptionResult](leader.Results),
+		results:     placed.ResultsOf(leader), drains: watch.ValuesOf[api.DisruptionResult](leader.Results),
 	}
+	v.board = newBoard(v)
+	return v
 }
 
 // Begin notes when answers begin: from then on the hub hears of members.

@@ -106,7 +106,7 @@ func (v *View) Subject(p *api.Placement) plan.Subject {
 		release = &found
 	}
 	if current, _, ok := v.records.Schedules.Get(p.Key()); ok && current.UID == string(p.UID) {
-		subject.Existing = plan.Existing(&current, release, string(p.UID))
+		subject.Existing, subject.Drained = plan.Existing(&current, release, string(p.UID)), current.Drained
 		if current.Policy == schedule.PolicyDigest(p.Spec.Policy) {
 			subject.Evicted = current.Evicted
 		}

@@ -45,6 +45,9 @@ func New(leader *store.Store, people People, url string) *Users {
 // Add makes credentials for somebody new, or new ones for somebody known, whose former ones are revoked.
 func (u *Users) Add(ctx context.Context, request *api.UserAddRequest) (*api.UserAddResponse, error) {
 	stored, revision, found := u.user(request.Name)
+	if u.people == nil && request.Renew && stored.Revoked != nil {
+		return u.letIn(ctx, request, &stored, revision)
+	}
 	if failure := u.checkUser(request, &stored, found); failure != nil {
 		return nil, failure
 	}
@@ -79,6 +82,9 @@ func (u *Users) Add(ctx context.Context, request *api.UserAddRequest) (*api.User
 
 // refuse has servers refuse a person, or says why they do not, and what to type then.
 func (u *Users) refuse(person *api.User, again string) *api.Failure {
+	if u.people == nil {
+		return leftToOthers(person)
+	}
 	err := u.people.Revoke(subjects.AccountPeople, person.Key)
 	if err == nil {
 		return nil
@@ -100,7 +106,7 @@ func (u *Users) checkUser(request *api.UserAddRequest, stored *api.User, found b
 	if !found && request.Renew {
 		return u.noUser(request.Name)
 	}
-	if _, err := api.ParseRole(string(request.Role)); err != nil && (request.Role != "" || !found) {
+	if _, err := api.ParseRole(string(request.Role)); err != nil && (request.Role != "" || stored.Role == "") {
 		return &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
 	}
 	if life := request.Life.Duration; life < time.Minute || life > api.MaxUserLife {
@@ -151,18 +157,16 @@ func (u *Users) List(_ context.Context, _ *struct{}) (any, error) {
 	return out, nil
 }
 
-// Revoke refuses the credentials of a person from now on, and cuts their connections.
+// Revoke refuses the credentials of a person from now on, and cuts their connections. Whom others made credentials for is
+// refused by name.
 func (u *Users) Revoke(ctx context.Context, request *api.UserRevokeRequest) (*api.UserRevokeResponse, error) {
 	stored, revision, found := u.user(request.Name)
-	switch {
-	case !found:
-		return nil, u.noUser(request.Name)
-	case u.people == nil:
-		return nil, &api.Failure{
-			Code:    api.CodeRefused,
-			Message: "this hub cannot revoke credentials: its servers are others', revoke them there and push the account",
-			Next:    "nsc revocations add-user --account PEOPLE --user-public-key " + stored.Key,
+	if !found {
+		if failure := u.stranger(request.Name, &stored); failure != nil {
+			return nil, failure
 		}
+	}
+	switch {
 	case request.By.Name == stored.Name:
 		return nil, &api.Failure{
 			Code: api.CodeRefused, Message: "nobody revokes their own credentials: another admin does, or who runs the hub, with its hub.creds",
@@ -173,7 +177,7 @@ func (u *Users) Revoke(ctx context.Context, request *api.UserRevokeRequest) (*ap
 	}
 	now := metav1.NewTime(u.store.Now().UTC().Truncate(time.Second))
 	stored.Revoked, stored.By = &now, request.By.Name
-	told := request.By.Audit(userEvent(stored.Name, "Revoked", "credentials of role "+string(stored.Role)))
+	told := request.By.Audit(userEvent(stored.Name, "Revoked", whatOf(&stored)))
 	if _, err := u.store.WriteTold(ctx, []api.Audit{told}, u.records.Put(stored.Name, &stored, revision)); err != nil {
 		return nil, err
 	}

@@ -40,12 +40,13 @@ type Watch struct {
 	news  *news
 }
 
-// New returns a watch over a store. OnNodes registers what is called when anything about nodes of members may have changed;
+// New returns a watch over a store, of which r are the tables. OnNodes registers what is called when anything about nodes of members may have changed;
 // nil: nobody knows.
-func New(store *store.Store, onNodes func(func())) *Watch {
+func New(store *store.Store, r *records.Tables, onNodes func(func())) *Watch {
 	w := &Watch{store: store, news: newNews()}
 	store.State.OnChange(func(key string) { w.news.tell(topicsOf(key)...) })
 	store.Results.OnChange(func(string) { w.news.tell(topicResults) })
+	newContents(store, r, w.news.tell)
 	store.Audit.OnStored(func() { w.news.tell(topicEvents) })
 	if onNodes != nil {
 		onNodes(func() { w.news.tell(topicNodes) })
@@ -61,7 +62,7 @@ func topicsOf(key string) []string {
 	if name, is := subjects.ObjectSpecs.Name(key); is {
 		group, rest, _ := strings.Cut(name, "|")
 		kind, _, _ := strings.Cut(rest, "|")
-		return []string{objectTopic(group, kind), objectTopic("*", kind)}
+		return topicsOfContent(group, kind)
 	}
 	family, rest, _ := strings.Cut(key, ".")
 	if family == "spec" {
@@ -69,6 +70,11 @@ func topicsOf(key string) []string {
 		family += "." + kind
 	}
 	return []string{family + "."}
+}
+
+// topicsOfContent are those of content of a kind.
+func topicsOfContent(group, kind string) []string {
+	return []string{objectTopic(group, kind), objectTopic("*", kind)}
 }
 
 func objectTopic(group, kind string) string { return "object " + group + "|" + kind }
@@ -87,7 +93,7 @@ func topicsOfKind(k api.WatchedKind) []string {
 			subjects.PlacementSpecs, subjects.Snapshots, subjects.Schedules, subjects.Releases, subjects.Statuses, subjects.Members,
 		}
 		more = []string{topicResults}
-	case k.Kind == api.KindGate:
+	case k.Kind == api.KindGate, records.OurRequest(api.ObjectRef{APIVersion: k.APIVersion, Kind: k.Kind}):
 		families = []subjects.Family{subjects.RunSpecs, subjects.Runs}
 	case shownKind(k):
 		families = []subjects.Family{subjects.Disruptions, subjects.Locks}

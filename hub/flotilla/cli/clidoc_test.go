@@ -76,7 +76,7 @@ var columnsSentence = regexp.MustCompile("Columns of `get (\\w+)`: ([A-Z/ -]+); 
 // TestColumnsOfTheDocumentAreThoseOfTheTables compares heads, in their order.
 func TestColumnsOfTheDocumentAreThoseOfTheTables(t *testing.T) {
 	sentences := columnsSentence.FindAllStringSubmatch(strings.ReplaceAll(cliDocument(t), "\n", " "), -1)
-	require.Len(t, sentences, 7)
+	require.Len(t, sentences, 8)
 	word := regexp.MustCompile(`[A-Z][A-Z/-]+`)
 	for _, sentence := range sentences {
 		k, err := resource.KindByWord(sentence[1])

@@ -15,6 +15,7 @@ import (
 	"flotilla/core/plan"
 	"flotilla/core/upgrade"
 	"flotilla/core/verdict"
+	"flotilla/core/whatif"
 	"flotilla/core/why"
 	"flotilla/hub/flotilla/cli/hub"
 	"flotilla/hub/flotilla/cli/nodes"
@@ -25,9 +26,11 @@ import (
 // promised is what docs/json.md describes whole.
 var promised = []any{
 	plan.Report{},
+	whatif.Report{},
 	[]why.Answer{},
-	api.FleetStatus{},
+	hub.Status{},
 	hub.Versions{},
+	hub.PageLink{},
 	session.Refusal{},
 	api.ApplyResponse{},
 	api.Audit{},
@@ -42,6 +45,8 @@ var promised = []any{
 	api.NodePoolStatus{},
 	api.Rollout{},
 	api.Withdrawal{},
+	api.Trace{},
+	api.Past{},
 }
 
 // TestJSONIsDocumented finds every field of the promised JSON in docs/json.md, and every value of the

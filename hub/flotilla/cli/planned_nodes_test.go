@@ -15,7 +15,6 @@ import (
 	"flotilla/core/explain"
 	"flotilla/hub/flotilla/cli/clitest"
 	"flotilla/hub/flotilla/cli/nodes"
-	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 )
 
@@ -32,9 +31,9 @@ func cannedHub(t *testing.T, plans map[string]explain.MemberForecast) *canned {
 	c.answers = map[string]func(json.RawMessage) (any, error){
 		api.VerbList: func(json.RawMessage) (any, error) {
 			return map[string]any{"items": []any{
-				map[string]any{"apiVersion": resource.ClusterVersion, "kind": api.KindMemberCluster, "metadata": map[string]any{"name": "berlin"}},
-				map[string]any{"apiVersion": resource.ClusterVersion, "kind": api.KindMemberCluster, "metadata": map[string]any{"name": "joins"}},
-				map[string]any{"apiVersion": resource.ClusterVersion, "kind": api.KindMemberCluster, "metadata": map[string]any{"name": "oslo"}},
+				map[string]any{"apiVersion": api.ClusterVersion, "kind": api.KindMemberCluster, "metadata": map[string]any{"name": "berlin"}},
+				map[string]any{"apiVersion": api.ClusterVersion, "kind": api.KindMemberCluster, "metadata": map[string]any{"name": "joins"}},
+				map[string]any{"apiVersion": api.ClusterVersion, "kind": api.KindMemberCluster, "metadata": map[string]any{"name": "oslo"}},
 			}}, nil
 		},
 		api.VerbPlanNodes: func(body json.RawMessage) (any, error) {

@@ -20,7 +20,8 @@ import (
 )
 
 const rootLong = `flotilla places workloads on the members of a fleet, explains where they go and why,
-follows them until they run, and upgrades the members in stages. Its grammar is kubectl's; the hub is not a Kubernetes API server.
+follows them until they run, and upgrades the members in stages. Its grammar is kubectl's; where the hub serves a
+Kubernetes API, "flotilla kubeconfig" has kubectl itself work on the fleet.
 
 Without a hub, "flotilla plan", "flotilla plan nodes", "flotilla budgets" and "flotilla why" answer from the files of -f alone.`
 
@@ -72,7 +73,7 @@ func newRoot(a *resource.Client) *cobra.Command {
 func completeWords(a *resource.Client, root *cobra.Command) {
 	for command, formats := range map[string][]string{
 		"get": {"wide", "json", "yaml", "name", "jsonpath=", "go-template=", "custom-columns="}, "plan": {"json", "wide"}, "plan nodes": {"json"}, "budgets": {"json"}, "why": {"json", "wide"},
-		"events": {"json"}, "status": {"json"}, "apply": {"name", "json"}, "delete": {"name"}, "version": {"json"},
+		"events": {"json"}, "trace": {"json"}, "history": {"json", "wide"}, "status": {"json"}, "apply": {"name", "json"}, "create": {"name", "json"}, "replace": {"name", "json"}, "delete": {"name"}, "version": {"json"},
 	} {
 		if c, _, err := root.Find(strings.Fields(command)); err == nil && c.Flags().Lookup("output") != nil {
 			a.CompleteFlagWords(c, "output", formats...)

@@ -39,6 +39,7 @@ var scalars = map[reflect.Type]string{
 	reflect.TypeFor[strict.Amount]():         "quantity",
 	reflect.TypeFor[strict.CountOrPercent](): "integer or string",
 	reflect.TypeFor[strict.Price]():          "number or string",
+	reflect.TypeFor[strict.Decimal]():        "number or string",
 	reflect.TypeFor[runtime.RawExtension]():  "any",
 	reflect.TypeFor[metav1.FieldsV1]():       "any",
 }

@@ -54,12 +54,16 @@ var limits = map[reflect.Type]map[string]limit{
 	reflect.TypeFor[api.Toleration](): {
 		"operator": words(api.TolerationEqual, api.TolerationExists), "effect": words(api.EffectNoSchedule),
 	},
-	reflect.TypeFor[api.ClusterOverridePlacement](): {"scope": words(api.OverrideScopeCluster)},
-	reflect.TypeFor[api.OverridePlacement]():        {"scope": words(api.OverrideScopeCluster, api.OverrideScopeNamespaced)},
-	reflect.TypeFor[api.OverrideRule]():             {"overrideType": words(api.OverrideJSONPatch, api.OverrideDelete)},
-	reflect.TypeFor[api.JSONPatchOverride]():        {"op": words(api.PatchAdd, api.PatchRemove, api.PatchReplace)},
-	reflect.TypeFor[api.Taint]():                    {"effect": words(api.EffectNoSchedule)},
-	reflect.TypeFor[api.Strategy]():                 {"type": words(api.StrategyRollingUpdate)},
+	reflect.TypeFor[api.ClusterOverridePlacement]():      {"scope": words(api.OverrideScopeCluster)},
+	reflect.TypeFor[api.OverridePlacement]():             {"scope": words(api.OverrideScopeCluster, api.OverrideScopeNamespaced)},
+	reflect.TypeFor[api.OverrideRule]():                  {"overrideType": words(api.OverrideJSONPatch, api.OverrideDelete)},
+	reflect.TypeFor[api.JSONPatchOverride]():             {"op": words(api.PatchAdd, api.PatchRemove, api.PatchReplace)},
+	reflect.TypeFor[api.PlacementDisruptionBudgetSpec](): {"maxUnavailable": percentage, "minAvailable": percentage},
+	reflect.TypeFor[api.RolloutCheckSpec](): {
+		"failureLimit": from(1, api.MaxFailureLimit), "onFailure": words(api.OnFailureStop, api.OnFailureRollBack),
+	},
+	reflect.TypeFor[api.Taint]():    {"effect": words(api.EffectNoSchedule)},
+	reflect.TypeFor[api.Strategy](): {"type": words(api.StrategyRollingUpdate, api.StrategyExternal)},
 	reflect.TypeFor[api.RollingUpdate](): {
 		"maxUnavailable": percentage, "maxSurge": percentage, "unavailablePeriodSeconds": atLeast(0),
 	},
@@ -73,7 +77,10 @@ var limits = map[reflect.Type]map[string]limit{
 	reflect.TypeFor[api.ReportBackStrategy](): {
 		"type": words(api.ReportBackDisabled), "destination": words("OriginalResource", "WorkAPI"),
 	},
-	reflect.TypeFor[api.MemberClusterSpec](): {"heartbeatPeriodSeconds": {Max: new(int64(600))}},
+	reflect.TypeFor[api.StagedUpdateRunSpec](): {"state": words(api.RunInitialize, api.RunRun, api.RunStop)},
+	reflect.TypeFor[api.ContentStage]():        {"maxConcurrency": concurrency},
+	reflect.TypeFor[api.StageTask]():           {"type": words(api.TaskTimedWait, api.TaskApproval)},
+	reflect.TypeFor[api.MemberClusterSpec]():   {"heartbeatPeriodSeconds": {Max: new(int64(600))}},
 	reflect.TypeFor[api.DeleteOptions](): {
 		"validationMode": words(api.ValidationStrict, api.ValidationSkip), "whenLeaving": words(api.WhenLeavingRetain, api.WhenLeavingDelete),
 	},

@@ -16,7 +16,7 @@ type commands struct{ *resource.Client }
 func All(client *resource.Client) []*cobra.Command {
 	a := commands{Client: client}
 	return slices.Concat(
-		session.InGroup(session.GroupFleet, a.statusCommand(), a.userCommand(), a.backupCommand(), a.restoreCommand(), a.secretsCommand()),
+		session.InGroup(session.GroupFleet, a.statusCommand(), a.webCommand(), a.kubeconfigCommand(), a.tokenCommand(), a.freezeCommand(), a.unfreezeCommand(), a.approveCommand(), a.userCommand(), a.backupCommand(), a.restoreCommand(), a.secretsCommand()),
 		session.InGroup(session.GroupOther, a.whoamiCommand(), a.authCommand(), a.versionCommand()),
 	)
 }

@@ -5,53 +5,73 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/hub/flotilla/cli/session"
 )
 
+type statusOptions struct {
+	format, by string
+	check      bool
+}
+
 func (a commands) statusCommand() *cobra.Command {
-	var format string
-	var check bool
+	var o statusOptions
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "The whole fleet on one screen, problems first",
-		Args:  session.NoArgs,
-		RunE: a.Do(func(ctx context.Context, _ []string) error {
-			return a.status(ctx, format, check)
-		}),
+		Long: `Show the whole fleet on one screen, problems first. With --by, the members come below in groups, the worst group first: how
+many are in which state, and which are not well, each with a sign: ○ not heard of, ✖ NotReady, ▲ with placements in trouble, ‖ waiting
+to join, ↻ leaving.`,
+		Example: `  flotilla status
+  flotilla status --by region
+  flotilla status --by label:tier -o json`,
+		Args: session.NoArgs,
+		RunE: a.Do(func(ctx context.Context, _ []string) error { return a.status(ctx, &o) }),
 	}
-	cmd.Flags().StringVarP(&format, "output", "o", "", "json")
-	cmd.Flags().BoolVar(&check, "check", false, "exit 1 when there is a problem")
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json")
+	cmd.Flags().StringVar(&o.by, "by", "", "group members by region, zone, version, state, sign or a label")
+	cmd.Flags().BoolVar(&o.check, "check", false, "exit 1 when there is a problem")
 	return cmd
 }
 
-func (a commands) status(ctx context.Context, format string, check bool) error {
-	if err := a.Format(format, "json"); err != nil {
+func (a commands) status(ctx context.Context, o *statusOptions) error {
+	if err := a.Format(o.format, "json"); err != nil {
 		return err
 	}
-	var s api.FleetStatus
-	if err := a.Call(ctx, api.VerbStatus, struct{}{}, &s); err != nil {
+	var s Status
+	if err := a.Call(ctx, api.VerbStatus, struct{}{}, &s.FleetStatus); err != nil {
 		return err
 	}
-	if a.Machine {
-		if err := session.PrintJSON(a.Out, s); err != nil {
+	if o.by != "" {
+		groups, err := a.groups(ctx, o.by)
+		if err != nil {
 			return err
 		}
-	} else if err := a.printStatus(&s); err != nil {
+		s.Groups = groups
+	}
+	if err := a.printStatus(&s, o.by); err != nil {
 		return err
 	}
-	if check && len(s.Problems) > 0 {
+	if o.check && len(s.Problems) > 0 {
 		return session.Different()
 	}
 	return nil
 }
 
-func (a commands) printStatus(s *api.FleetStatus) error {
+func (a commands) printStatus(s *Status, by string) error {
+	if a.Machine {
+		return session.PrintJSON(a.Out, s)
+	}
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
+	for i := range s.Frozen {
+		session.Say(w, "FROZEN  %s (%s); %s\n", &s.Frozen[i], session.Since(a.Now(), s.Frozen[i].Since.Time), s.Frozen[i].Unfreeze())
+	}
 	if len(s.Problems) > 0 {
 		session.Say(w, "%d %s\n", len(s.Problems), session.Plural(len(s.Problems), "problem", "problems"))
 		for _, p := range s.Problems {
@@ -59,7 +79,7 @@ func (a commands) printStatus(s *api.FleetStatus) error {
 		}
 		session.Say(w, "\n")
 	}
-	session.Say(w, "fleet\t%s\n", leadership(s))
+	session.Say(w, "fleet\t%s\n", leadership(&s.FleetStatus))
 	session.Say(w, "members\t%s\n", memberCounts(s.Members))
 	converging := ""
 	if s.Converging > 0 {
@@ -69,19 +89,39 @@ func (a commands) printStatus(s *api.FleetStatus) error {
 	if runs := runCounts(s.Runs); runs != "" {
 		session.Say(w, "runs\t%s\n", runs)
 	}
-	if nodes := nodeCounts(s); nodes != "" {
+	if nodes := nodeCounts(&s.FleetStatus); nodes != "" {
 		session.Say(w, "nodes\t%s\n", nodes)
+	}
+	if s.HeldTotal > 0 {
+		session.Say(w, "held\t%s\n", holds(&s.FleetStatus, a.Now()))
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
 	a.Printf("%s", a.Problems(text.String(), s.Problems))
+	if by != "" {
+		if err := a.printGroups(by, s.Groups); err != nil {
+			return err
+		}
+	}
 	if len(s.Problems) > 0 && s.Problems[0].Next != "" {
 		a.Next("%s", s.Problems[0].Next)
 	} else {
 		a.Next("flotilla get placements")
 	}
 	return nil
+}
+
+// shownHolds is how many of those who have a hold of members a line names.
+const shownHolds = 5
+
+// holds is "3: berlin by run spring (2m), oslo by eviction of web (3s), paris by rollout of web (3s)".
+func holds(s *api.FleetStatus, now time.Time) string {
+	texts := make([]string, 0, shownHolds)
+	for _, h := range s.Held[:min(len(s.Held), shownHolds)] {
+		texts = append(texts, fmt.Sprintf("%s by %s (%s)", h.Member, h.Holder, session.Since(now, h.Since.Time)))
+	}
+	return fmt.Sprintf("%d: %s", s.HeldTotal, phrase.First(texts, s.HeldTotal))
 }
 
 // leadership is "default, led by hub-0, term 7".

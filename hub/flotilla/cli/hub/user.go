@@ -42,9 +42,10 @@ func (a commands) userAddCommand() *cobra.Command {
 func (a commands) userRenewCommand() *cobra.Command {
 	o := &userOptions{}
 	cmd := &cobra.Command{
-		Use:     "renew NAME",
-		Short:   "Print new credentials for a person and revoke the former ones; also to give another role",
-		Long:    "Print new credentials for a person and revoke the former ones at once. Without --role the role stays.\n" + rolesHelp,
+		Use:   "renew NAME",
+		Short: "Print new credentials for a person and revoke the former ones; also to give another role",
+		Long: "Print new credentials for a person and revoke the former ones at once. Without --role the role stays.\n" + rolesHelp +
+			"\nWhere others make the credentials it prints none, and lets in again who was revoked.",
 		Example: `  flotilla user renew anna@example.com --role admin > anna.creds`,
 		Args:    oneUser,
 		RunE:    a.Do(func(ctx context.Context, args []string) error { return a.userCreds(ctx, o, args[0], true) }),
@@ -79,6 +80,10 @@ func (a commands) userCreds(ctx context.Context, o *userOptions, name string, re
 	var reply api.UserAddResponse
 	if err := a.Call(ctx, api.VerbUserAdd, request, &reply); err != nil {
 		return err
+	}
+	if reply.Creds == "" {
+		a.Note("%s is let in again, with credentials that others make", name)
+		return nil
 	}
 	a.Printf("%s\n", strings.TrimRight(reply.Creds, "\n"))
 	a.Note("%s is %s until %s", name, reply.User.Role, reply.User.Ends.UTC().Format(time.RFC3339))
@@ -122,7 +127,7 @@ func (a commands) printUsers(users []api.User) error {
 		if u := &users[i]; !u.Ends.IsZero() {
 			ends = u.Ends.UTC().Format(time.RFC3339)
 		}
-		session.Say(w, "%s\t%s\t%s\t%s\t%s\n", users[i].Name, users[i].Role, users[i].Standing(a.Now()), ends, session.OrDash(users[i].By))
+		session.Say(w, "%s\t%s\t%s\t%s\t%s\n", users[i].Name, session.OrDash(string(users[i].Role)), users[i].Standing(a.Now()), ends, session.OrDash(users[i].By))
 	}
 	return w.Flush()
 }
@@ -131,7 +136,7 @@ func (a commands) userRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke NAME",
 		Short:   "Refuse the credentials of a person from now on",
-		Long:    "Refuse the credentials of a person from now on: their connections are cut at once, also those of commands that run.",
+		Long:    "Refuse the credentials of a person from now on: their connections are cut at once, also those of commands that run,\nand links and sessions of the page end. Where others make the credentials the hub refuses the name, until it is renewed,\nand what is left to type has their servers refuse the credentials too.",
 		Example: `  flotilla user revoke anna@example.com`,
 		Args:    oneUser,
 		RunE: a.Do(func(ctx context.Context, args []string) error {

@@ -13,5 +13,5 @@ type commands struct{ *resource.Client }
 // All are the commands about members.
 func All(client *resource.Client) []*cobra.Command {
 	a := commands{Client: client}
-	return session.InGroup(session.GroupFleet, append(a.cordonCommands(false), a.memberCommand(), a.taintCommand(false))...)
+	return session.InGroup(session.GroupFleet, append(a.cordonCommands(false), a.drainCommand(false), a.memberCommand(), a.taintCommand(false))...)
 }

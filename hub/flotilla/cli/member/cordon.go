@@ -22,7 +22,7 @@ func (a commands) cordonLike(verb, short string, remove, bare bool) *cobra.Comma
 	var dryRun string
 	cmd := &cobra.Command{
 		Use: verb + " member NAME", Short: short, Example: "  flotilla " + verb + " member berlin",
-		Long: short + ". Cordoning is the taint " + api.TaintCordoned + ":" + api.EffectNoSchedule + "; what runs on the member stays.",
+		Long: short + ". Cordoning is the taint " + api.TaintCordoned + ":" + api.EffectNoSchedule + "; what runs on the member stays. Either ends a drain.",
 	}
 	if bare {
 		cmd.Use, cmd.Example, cmd.Long, cmd.Args = verb+" NAME", "  flotilla member "+verb+" berlin", "", oneName

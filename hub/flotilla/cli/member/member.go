@@ -17,13 +17,14 @@ import (
 
 func (a commands) memberCommand() *cobra.Command {
 	return session.Group("member", "Admit members, enrol and revoke their agents, label, taint and let them leave",
-		append(a.cordonCommands(true), a.memberAdmitCommand(), a.memberEnrolCommand(), a.memberManifestCommand(), a.memberRevokeCommand(), a.memberLeaveCommand(),
+		append(a.cordonCommands(true), a.drainCommand(true), a.memberAdmitCommand(), a.memberEnrolCommand(), a.memberManifestCommand(), a.memberRevokeCommand(), a.memberLeaveCommand(),
 			object.Commands{Client: a.Client}.MemberLabelCommand(), a.taintCommand(true))...)
 }
 
 type admitOptions struct {
 	allowLabels []string
 	labels      []string
+	key         string
 }
 
 func (a commands) memberAdmitCommand() *cobra.Command {
@@ -33,18 +34,23 @@ func (a commands) memberAdmitCommand() *cobra.Command {
 		Short: "Make a joining member part of the fleet",
 		Long: `Make a joining member part of the fleet. Labels that its agent offers count only for allowed keys;
 without --allow-labels those that it offers now are allowed, and for a member that was admitted before
-they are added to those that were allowed.`,
+they are added to those that were allowed. "describe member" shows the key of its agent, which the agent logs
+when it enrols; with --key no other is admitted.`,
 		Example: `  flotilla member admit berlin --labels region=eu --allow-labels 'fleet.azure.com/*'`,
 		Args:    oneName,
 		RunE:    a.Do(func(ctx context.Context, args []string) error { return a.admit(ctx, o, args[0]) }),
 	}
 	cmd.Flags().StringSliceVar(&o.allowLabels, "allow-labels", nil, `label keys that the agent may set; "*" is any, "prefix/*" any of a prefix`)
+	cmd.Flags().StringVar(&o.key, "key", "", "the key that its agent has to hold")
 	cmd.Flags().StringSliceVar(&o.labels, "labels", nil, "labels of the member, KEY=VALUE")
 	return cmd
 }
 
 func (a commands) admit(ctx context.Context, o *admitOptions, name string) error {
 	request := api.AdmitRequest{Request: resource.NewRequestID(), Name: name, AllowLabels: o.allowLabels}
+	if o.key != "" {
+		request.Expect = &api.Joining{Key: o.key}
+	}
 	pairs, err := resource.ParsePairs(o.labels)
 	if err != nil {
 		return err
@@ -100,6 +106,7 @@ agent of it needs a token of its own.`,
 }
 
 type leaveOptions struct {
+	yes         bool
 	whenLeaving string
 	wait        bool
 	timeout     time.Duration
@@ -119,6 +126,7 @@ Interrupted, the command says how far it came: what was asked of the hub goes on
 	}
 	cmd.Flags().StringVar(&o.whenLeaving, "when-leaving", "", "Retain or Delete what is placed on it (default: as its MemberCluster says)")
 	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until it is gone")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "take away much at once without being asked")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long to wait; then exit 124")
 	return cmd
 }
@@ -138,7 +146,7 @@ func (a commands) leave(ctx context.Context, o *leaveOptions, name string) error
 	if err != nil {
 		return err
 	}
-	asked, failed, err := a.AskDeletion(ctx, &resource.Deletion{}, []resource.Ref{r}, false)
+	asked, failed, err := a.AskDeletion(ctx, &resource.Deletion{Yes: o.yes}, []resource.Ref{r}, false)
 	if errors.Is(ctx.Err(), context.Canceled) && err != nil {
 		return &session.Failure{Code: session.ExitPartial, Message: err.Error(), Next: "flotilla get " + r.String()}
 	}

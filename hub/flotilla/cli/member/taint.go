@@ -66,6 +66,16 @@ func (a commands) taint(ctx context.Context, args []string, dryRun string, bare 
 }
 
 func (a commands) changeTaints(ctx context.Context, member string, changes []taintChange, done string, dry bool) error {
+	if err := a.setTaints(ctx, member, changes, done, dry); err != nil {
+		return err
+	}
+	if !dry {
+		a.Next("flotilla get members -o wide")
+	}
+	return nil
+}
+
+func (a commands) setTaints(ctx context.Context, member string, changes []taintChange, done string, dry bool) error {
 	r := resource.Named(api.KindMemberCluster, member)
 	result, err := a.Patch(ctx, r, dry, func(obj *unstructured.Unstructured) (map[string]any, error) {
 		now := resource.Into[api.MemberCluster](obj).Spec.Taints
@@ -79,9 +89,6 @@ func (a commands) changeTaints(ctx context.Context, member string, changes []tai
 		return err
 	}
 	a.Report(result, done, dry)
-	if !dry {
-		a.Next("flotilla get members -o wide")
-	}
 	return nil
 }
 
@@ -112,21 +119,11 @@ func parseTaint(arg string) (taintChange, error) {
 func applyTaints(taints []api.Taint, changes []taintChange) []api.Taint {
 	result := append([]api.Taint{}, taints...)
 	for _, c := range changes {
-		kept := result[:0:0]
-		placed := false
-		for _, t := range result {
-			switch {
-			case t.Key != c.taint.Key:
-				kept = append(kept, t)
-			case !c.remove && !placed:
-				kept = append(kept, c.taint)
-				placed = true
-			}
+		if c.remove {
+			result = api.WithoutTaint(result, c.taint.Key)
+		} else {
+			result = api.WithTaint(result, c.taint)
 		}
-		if !c.remove && !placed {
-			kept = append(kept, c.taint)
-		}
-		result = kept
 	}
 	return result
 }

@@ -17,26 +17,40 @@ const maxDocuments = 500
 
 type applyOptions struct {
 	offline.Source
+	pruning
 	dryRun string
 	format string
+	terms  *terms
 }
 
 func (a Commands) applyCommand() *cobra.Command {
 	o := &applyOptions{}
-	cmd := &cobra.Command{
+	cmd := a.applies(o, &cobra.Command{
 		Use:   "apply -f FILE… | -k DIR",
 		Short: "Create or change objects, all of them or none",
 		Long: `Create or change objects from files, folders or standard input.
 
 Kinds that Flotilla knows are checked strictly; every fault is shown at once with its path, what was
 found, what was expected, and the corrected form. Any other kind is content: kept on the hub, and
-placed on the members that placements choose. One apply is all or nothing.`,
+placed on the members that placements choose. One apply is all or nothing.
+
+With --set NAME the objects are of that set from then on; an apply without it leaves them there. With --prune too, what else
+is in the set is deleted in the same step: what goes is shown first, and on a terminal asked for. What would take
+away more than 30 % and more than 10 of the objects of a member, or of the members of a placement, needs --yes. An object is
+of one set at most; --move takes it from another.`,
 		Example: `  flotilla apply -f configs/examples
   flotilla apply -k overlays/prod --dry-run=server
+  flotilla apply -k overlays/prod --prune --set prod
   kustomize build . | flotilla apply -f -`,
-		Args: session.NoArgs,
-		RunE: a.Do(func(ctx context.Context, _ []string) error { return a.apply(ctx, o) }),
-	}
+	})
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+// applies makes a command that sends documents.
+func (a Commands) applies(o *applyOptions, cmd *cobra.Command) *cobra.Command {
+	cmd.Args = session.NoArgs
+	cmd.RunE = a.Do(func(ctx context.Context, _ []string) error { return a.apply(ctx, o) })
 	o.AddFlags(cmd.Flags())
 	a.NamespaceFlag(cmd.Flags())
 	session.DryRunClientFlag(cmd, &o.dryRun)
@@ -55,6 +69,9 @@ func (a Commands) apply(ctx context.Context, o *applyOptions) error {
 	if err := a.Format(o.format, "name", "json"); err != nil {
 		return err
 	}
+	if err := o.check(); err != nil {
+		return err
+	}
 	documents, err := o.Read(a.Client)
 	if err != nil {
 		return err
@@ -63,9 +80,16 @@ func (a Commands) apply(ctx context.Context, o *applyOptions) error {
 	if err != nil {
 		return err
 	}
+	o.of(request)
+	o.terms.of(request, documents)
+	if o.prune && !dry {
+		if err := a.showPruned(ctx, request); err != nil {
+			return offline.DescribeFaults(err, documents, &o.Source, true)
+		}
+	}
 	var reply api.ApplyResponse
 	if err := a.Call(ctx, api.VerbApply, request, &reply); err != nil {
-		return offline.DescribeFaults(err, documents, &o.Source, true)
+		return offline.DescribeFaults(o.terms.explain(err, &o.Source), documents, &o.Source, true)
 	}
 	return a.printApplied(o, &reply, dry)
 }

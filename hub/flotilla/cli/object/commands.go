@@ -16,7 +16,7 @@ type Commands struct{ *resource.Client }
 func All(client *resource.Client) []*cobra.Command {
 	a := Commands{Client: client}
 	return slices.Concat(
-		session.InGroup(session.GroupObjects, a.applyCommand(), a.diffCommand(), a.getCommand(), a.describeCommand(), a.deleteCommand(), a.waitCommand(), a.editCommand(), a.labelCommand(), a.annotateCommand()),
+		session.InGroup(session.GroupObjects, a.applyCommand(), a.createCommand(), a.replaceCommand(), a.diffCommand(), a.getCommand(), a.describeCommand(), a.deleteCommand(), a.waitCommand(), a.editCommand(), a.labelCommand(), a.annotateCommand()),
 		session.InGroup(session.GroupPlan, a.eventsCommand()),
 		session.InGroup(session.GroupOther, a.correctCommand(), a.explainCommand(), a.schemaCommand()),
 	)

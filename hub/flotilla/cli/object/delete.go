@@ -35,7 +35,10 @@ command then ends with exit code 4.
 
 A node is drained and deleted on its member, whatever budgets say and without a replacement first; PodDisruptionBudgets and
 do-not-disrupt pods hold the drain until its terminationGracePeriod. With a NodePool go all its nodes, in the same way: it is gone
-when the last of them is, however long that takes.`,
+when the last of them is, however long that takes.
+
+What would take away more than 30 % and more than 10 of the objects of a member, or of the members of a placement, needs
+--yes; on a terminal it is asked for.`,
 		Example: `  flotilla delete placement web
   flotilla delete -f web.yaml --wait=false
   flotilla delete deployments -n shop -l app=web
@@ -52,6 +55,7 @@ when the last of them is, however long that takes.`,
 	a.MemberFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.Labels, "selector", "l", "", "objects of the type whose labels match")
 	show.FieldFlag(cmd.Flags(), &o.Selection)
+	cmd.Flags().BoolVar(&o.Yes, "yes", false, "take away much at once without being asked")
 	cmd.Flags().BoolVar(&o.all, "all", false, "every object of the type")
 	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until the objects are gone")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long to wait; then exit 124")

@@ -67,6 +67,8 @@ func (a Commands) describe(ctx context.Context, s *resource.Selection, args []st
 
 func (a Commands) describeOne(ctx context.Context, obj *unstructured.Unstructured) error {
 	switch obj.GetKind() {
+	case api.KindMemberCluster:
+		return a.describeMember(ctx, obj)
 	case api.KindMemberNode:
 		return nodes.Commands{Client: a.Client}.DescribeNode(ctx, obj)
 	case api.KindNodeDisruption:

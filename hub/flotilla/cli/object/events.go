@@ -3,6 +3,7 @@ package object
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 type eventsOptions struct {
 	member string
+	by     string
 	limit  int
 	watch  bool
 	format string
@@ -31,11 +33,13 @@ func (a Commands) eventsCommand() *cobra.Command {
   flotilla events placement/web -w
   flotilla events node/berlin/node-7
   flotilla events fleet/state
-  flotilla events --member berlin --limit 20`,
+  flotilla events --member berlin --limit 20
+  flotilla events --by anna`,
 		RunE: a.Do(func(ctx context.Context, args []string) error { return a.events(ctx, o, args) }),
 	}
 	a.NamespaceFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.member, "member", "m", "", "only events that concern this member; with a node, the member it is of")
+	cmd.Flags().StringVar(&o.by, "by", "", "only what this person, or part of the hub, did")
 	cmd.Flags().IntVar(&o.limit, "limit", 200, "the newest so many")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing events as they happen")
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: one event a line")
@@ -49,7 +53,7 @@ func (a Commands) events(ctx context.Context, o *eventsOptions, args []string) e
 	if o.limit < 1 {
 		return session.Usagef("--limit: found %d, expected 1 or more", o.limit)
 	}
-	request := api.EventsRequest{Member: o.member, Limit: o.limit}
+	request := api.EventsRequest{Member: o.member, Limit: o.limit, By: o.by}
 	if err := a.eventsAbout(ctx, o, args, &request); err != nil {
 		return err
 	}
@@ -168,7 +172,7 @@ func typed(object string) string {
 func newEvents(last, now []api.Audit) []api.Audit {
 	var fresh []api.Audit
 	for _, e := range now {
-		if !slices.Contains(last, e) {
+		if !slices.ContainsFunc(last, func(known api.Audit) bool { return reflect.DeepEqual(known, e) }) {
 			fresh = append(fresh, e)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli/placement"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
@@ -22,6 +23,7 @@ type getOptions struct {
 	raw        bool
 	ignoreGone bool
 	members    bool
+	at         string
 }
 
 func (a Commands) getCommand() *cobra.Command {
@@ -42,6 +44,7 @@ applied again: a digest stands for the value that the hub holds.`,
   flotilla get members -o wide --sort-by .status.placed
   flotilla get placement/web -o jsonpath='{.status.counts.available}'
   flotilla get placement web --members
+  flotilla get placement web --at yesterday
   flotilla get members --field-selector status.state!=Ready
   flotilla get secret tls -n web -o yaml --show-secrets
   flotilla get runs
@@ -60,6 +63,7 @@ applied again: a digest stands for the value that the hub holds.`,
 	cmd.Flags().BoolVar(&o.watchOnly, "watch-only", false, "show only changes")
 	cmd.Flags().BoolVar(&o.ignoreGone, "ignore-not-found", false, "a missing object is not an error")
 	cmd.Flags().BoolVar(&o.members, "members", false, "show the members of one placement, a line each: snapshot, state, since when, and what is wrong")
+	cmd.Flags().StringVar(&o.at, "at", "", "show one placement as it was then, as far as that is kept: a time such as 2026-03-01T12:00:00Z, 2026-03-01, -2h or yesterday")
 	cmd.Flags().BoolVar(&a.ShowSecrets, "show-secrets", false, "show values of Secrets, in whose place stand digests otherwise (operators)")
 	cmd.Flags().BoolVar(&o.raw, "raw", false, "show the records that the hub keeps of an object, or of a key such as schedule.web or result/berlin.placement.web")
 	return cmd
@@ -69,12 +73,19 @@ func (a Commands) get(ctx context.Context, o *getOptions, args []string) error {
 	a.Machine = !o.Table()
 	o.Output.AllNamespaces = o.Selection.AllNamespaces
 	o.Brief = o.Table() && o.SortBy == ""
-	if o.members {
+	switch {
+	case o.at != "":
+		return a.placementAt(ctx, o, args)
+	case o.members:
 		return a.membersOf(ctx, o, args)
-	}
-	if o.raw {
+	case o.raw:
 		return a.getRaw(ctx, args)
 	}
+	return a.getTarget(ctx, o, args)
+}
+
+// getTarget gets objects as they are now.
+func (a Commands) getTarget(ctx context.Context, o *getOptions, args []string) error {
 	t, err := a.ParseTarget(args)
 	if err != nil {
 		return err
@@ -112,10 +123,14 @@ func (a Commands) printFetched(ctx context.Context, o *getOptions, objects []*un
 
 func nothingFound(t resource.Target) string {
 	var words []string
+	more := ""
 	for _, k := range t.Kinds {
 		words = append(words, k.Plural)
+		if k.Kind == api.KindUpdateRun {
+			more = "; runs that bring content: flotilla get csur, and sur -A"
+		}
 	}
-	return "no " + strings.Join(words, ", ") + " found"
+	return "no " + strings.Join(words, ", ") + " found" + more
 }
 
 // nothingFoundHere says where it was looked, for kinds that lie in namespaces.
@@ -125,6 +140,21 @@ func (a Commands) nothingFoundHere(t resource.Target, everywhere bool) string {
 		return text
 	}
 	return text + " in namespace " + resource.NamespaceOr(a.Namespace) + "; -A looks in all of them"
+}
+
+// placementAt shows one placement as it was.
+func (a Commands) placementAt(ctx context.Context, o *getOptions, args []string) error {
+	t, err := a.ParseTarget(args)
+	if err != nil {
+		return err
+	}
+	if len(t.Refs) != 1 || len(t.Kinds) > 0 || !t.Refs[0].IsPlacement() {
+		return session.Usagef("--at shows one placement: name it, as in flotilla get placement web --at -2h")
+	}
+	if slices.Contains([]bool{o.Format != "" && o.Format != "json", o.members, o.raw, o.watch, o.watchOnly, o.SortBy != "", o.ShowLabels, o.Labels != ""}, true) {
+		return session.Usagef("--at shows a placement by itself, or with -o json: leave out other formats, --members, --raw, -w, --watch-only, --sort-by, --show-labels and -l")
+	}
+	return placement.Commands{Client: a.Client}.ShowAt(ctx, t.Refs[0], o.at, o.Format == "json")
 }
 
 // membersOf shows the members of one placement, which get --members names.

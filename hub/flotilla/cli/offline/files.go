@@ -155,7 +155,7 @@ func documentOf(d *configs.Document, namespace string) (Document, strict.Faults,
 	}
 	if doc.Ref.Namespace != "" && doc.Ref.Namespace != namespace {
 		return doc, doc.Placed(strict.Faults{{
-			Kind: strict.FaultValue, Object: doc.Ref.String(), Path: "metadatnamespace",
+			Kind: strict.FaultValue, Object: doc.Ref.String(), Path: "metadata.namespace",
 			Found: strconv.Quote(doc.Ref.Namespace), Expected: fmt.Sprintf("%q as -n says", namespace),
 		}}), nil
 	}

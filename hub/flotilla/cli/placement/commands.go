@@ -16,7 +16,7 @@ type Commands struct{ *resource.Client }
 func All(client *resource.Client) []*cobra.Command {
 	a := Commands{Client: client}
 	return slices.Concat(
-		session.InGroup(session.GroupObjects, a.scaleCommand()),
-		session.InGroup(session.GroupPlan, a.whyCommand(), a.rolloutCommand()),
+		session.InGroup(session.GroupObjects, a.scaleCommand(), a.evictCommand()),
+		session.InGroup(session.GroupPlan, a.whyCommand(), a.rolloutCommand(), a.traceCommand(), a.pastCommand()),
 	)
 }

@@ -3,12 +3,11 @@ package placement
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"flotilla/core/api"
-	"flotilla/core/phrase"
+	"flotilla/core/overview"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 )
@@ -58,7 +57,7 @@ func (a Commands) revision(r resource.Ref, answer *api.HistoryResponse, revision
 		if one.Revision != revision {
 			continue
 		}
-		a.Printf("%s revision %d: %s\n", r, one.Revision, whatOf(one))
+		a.Printf("%s revision %d: %s\n", r, one.Revision, overview.WhatOf(one))
 		for _, group := range []struct {
 			mark    string
 			objects []api.ObjectRef
@@ -72,35 +71,12 @@ func (a Commands) revision(r resource.Ref, answer *api.HistoryResponse, revision
 	return &session.Failure{Code: session.ExitDifferent, Message: fmt.Sprintf("%s has no revision %d that is kept", r, revision), Next: "flotilla rollout history " + r.String()}
 }
 
-// whatOf says in a few words what a revision is.
-func whatOf(r *api.Revision) string {
-	if r.Error != "" {
-		return "the selectors could not be followed: " + r.Error
-	}
-	parts := []string{phrase.Count(r.Objects, "object")}
-	for _, change := range []struct {
-		what    string
-		objects []api.ObjectRef
-	}{{"added", r.Added}, {"changed", r.Changed}, {"removed", r.Removed}} {
-		if n := len(change.objects); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, change.what))
-		}
-	}
-	if r.UndoneTo != 0 {
-		parts = append(parts, fmt.Sprintf("back to revision %d", r.UndoneTo))
-	}
-	if r.Pinned {
-		parts = append(parts, "pinned")
-	}
-	return strings.Join(parts, ", ")
-}
-
 func (a Commands) revisions(r resource.Ref, answer *api.HistoryResponse) error {
 	w := a.Columns(2)
 	session.Say(w, "REVISION\tAGE\tBY\tMEMBERS\tWHAT\n")
 	for i := range answer.Revisions {
 		one := &answer.Revisions[i]
-		session.Say(w, "%d\t%s\t%s\t%d\t%s\n", one.Revision, session.Since(a.Now(), one.Created.Time), session.OrDash(one.By), one.Members, whatOf(one))
+		session.Say(w, "%d\t%s\t%s\t%d\t%s\n", one.Revision, session.Since(a.Now(), one.Created.Time), session.OrDash(one.By), one.Members, overview.WhatOf(one))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -38,7 +38,7 @@ func (a Commands) rolloutStatusCommand() *cobra.Command {
 		Long: `Follow a rollout until every picked member runs the newest content. It ends with exit code 1 once all
 of them do and the policy wants more members than there are, and with exit code 4 once no member has
 advanced for the progress deadline (annotation flotilla.io/progress-deadline, 10m), naming the members
-that hold it up and what each lacks. Until then they are named in every line. One that somebody paused,
+that hold it up and what each lacks; so it does once the checks of its RolloutCheck failed, and members have gone back. Until then they are named in every line. One that somebody paused,
 or pinned to an earlier revision, says who did.`,
 		Example: `  flotilla rollout status placement/web
   flotilla rollout status placement/web --watch=false`,
@@ -106,13 +106,18 @@ func (a Commands) rolloutStatus(ctx context.Context, o *rolloutOptions, args []s
 func stuck(r resource.Ref, obj *unstructured.Unstructured) error {
 	message := ""
 	for _, c := range placementOf(obj).Conditions {
-		if c.Reason == api.ReasonDeadlineExceeded {
+		if c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Type, api.ConditionRolloutProgressing) {
 			message = c.Message
 		}
 	}
-	return &session.Failure{
+	failure := &session.Failure{
 		Code: session.ExitPartial, Message: fmt.Sprintf("%s stands still: %s", r, message), Next: fmt.Sprintf("flotilla get %s --members", r),
 	}
+	if checks := placementOf(obj).Checks; checks.Failed() {
+		failure.Message = fmt.Sprintf("%s is not rolled out: %s", r, checks.Shown())
+		failure.Next = fmt.Sprintf("flotilla events %s", r)
+	}
+	return failure
 }
 
 // noteUnconfirmed says of whom no confirmation of a withdrawal is near, which a rollout does not wait for.
@@ -173,10 +178,28 @@ func rolloutLine(obj *unstructured.Unstructured) (string, bool) {
 	if names := heldMembers(s); s.Paused != nil && len(names) > 0 {
 		line += "; held: " + phrase.List(names, shownHeld)
 	}
+	if s.Checks != nil {
+		if text := s.Checks.Shown(); text != "" && !strings.Contains(line, text) {
+			line += "; " + text
+		}
+	}
 	if s.Pinned != nil {
 		line += "; " + s.Pinned.String()
 	}
+	if strategy, _, _ := unstructured.NestedString(obj.Object, "spec", "strategy", "type"); done && strategy == api.StrategyExternal {
+		line += broughtText(s)
+	}
 	return line, done
+}
+
+// broughtText is what a rollout that only staged runs carry on has come to: there may be newer content.
+func broughtText(s *api.PlacementStatus) string {
+	for _, c := range s.Conditions {
+		if strings.HasSuffix(c.Type, api.ConditionRolloutStarted) {
+			return "; " + c.Message
+		}
+	}
+	return ""
 }
 
 // shownHeld is how many members that a pause holds a line names.

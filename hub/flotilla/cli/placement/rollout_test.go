@@ -22,7 +22,7 @@ func TestARolloutThatEndsEarlySaysHow(t *testing.T) {
 	interrupt()
 	r := resource.Named(api.KindClusterResourcePlacement, "web")
 	stalled := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": []any{map[string]any{
-		"reason": "ProgressDeadlineExceeded", "message": "no member has advanced for 10m; held up by oslo",
+		"type": "ClusterResourcePlacementRolloutProgressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "no member has advanced for 10m; held up by oslo",
 	}}}}}
 	for name, c := range map[string]struct {
 		err  error

@@ -19,6 +19,8 @@ import (
 )
 
 type planOptions struct {
+	whatIfOptions
+	renderOptions
 	offline.Source
 	offline.Moment
 	offline.Assumptions
@@ -29,7 +31,7 @@ type planOptions struct {
 func (a commands) planCommand() *cobra.Command {
 	o := &planOptions{}
 	cmd := &cobra.Command{
-		Use:   "plan -f FILE… | -k DIR",
+		Use:   "plan -f FILE… | -k DIR | --without MEMBER… | --add FILE… | --render [placement/NAME] -m MEMBER",
 		Short: "Show what applying files would change on which member, and why; changes nothing",
 		Long: `Show what applying files would change: + members that a placement would gain, = keep, - lose, each
 with its reason, and whose content would change; and what the rollout would do with each member then: whether it changes at once or waits, and
@@ -47,16 +49,36 @@ the inventories in the status of the members count, and the UpdateStrategies, th
 MemberMaintenances among the files. Files that hold Nodes are answered as plan nodes does; what applying NodePools does to the
 nodes that the hub knows is shown by plan nodes.
 
+With --without, --without-label or --add it answers what if: which placements of the whole fleet would gain and lose which members, what
+would not be filled and what would fill it, which spread would break, and what runs would skip. Members are taken to leave as when they are deleted, after
+those of --add joined, healthy and with what their status says; placements of --add come last. Offline, the files of -f are the fleet.
+
+With --render it prints what --member is given of a placement, or of what files are about once they are applied: envelopes opened, overrides
+followed, variables filled in, with the override and the path of each change and how the object differs from what was selected. Values of
+Secrets are digests. It exits 3 when an override cannot be followed there.
+
 Exit 0 when nothing would change, 1 when something would, 3 when the files are refused.`,
 		Example: `  flotilla plan -f web.yaml
   flotilla plan -f fleet.yaml -f web.yaml --offline -o json
   flotilla plan -f run.yaml --assume 20m --assume-approval 1h
+  flotilla plan --without member/berlin,member/oslo
+  flotilla plan --without-label region=eu --add spare.yaml
+  flotilla plan --render placement/web --member berlin
+  flotilla plan --render -f override.yaml --member berlin --diff
   kubectl get memberclusters,clusterresourceplacements,clusterresourcebindings,clusterschedulingpolicysnapshots -o yaml | flotilla plan -f - --offline`,
-		Args: session.NoArgs,
 	}
-	cmd.RunE = a.Do(func(ctx context.Context, _ []string) error {
+	cmd.Args = o.args
+	cmd.RunE = a.Do(func(ctx context.Context, args []string) error {
 		if err := o.Settle(cmd.Flags()); err != nil {
 			return err
+		}
+		switch {
+		case o.render:
+			return a.renderPlan(ctx, o, args)
+		case o.diff || o.member != "":
+			return session.Usagef("--member and --diff come with --render")
+		case o.asked():
+			return a.whatIf(ctx, o)
 		}
 		return a.plan(ctx, o)
 	})
@@ -64,10 +86,20 @@ Exit 0 when nothing would change, 1 when something would, 3 when the files are r
 	o.Moment.AddFlags(cmd.Flags())
 	o.Assumptions.AddFlags(cmd.Flags())
 	o.NodeRules.AddFlags(cmd.Flags())
+	o.whatIfOptions.AddFlags(cmd.Flags())
+	o.renderOptions.AddFlags(cmd.Flags())
 	a.NamespaceFlag(cmd.Flags())
-	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md; wide: every verdict")
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md; wide: every verdict, or all that moves")
 	cmd.AddCommand(nodes.Commands{Client: a.Client}.PlanNodesCommand())
 	return cmd
+}
+
+// args takes a placement with --render.
+func (o *planOptions) args(cmd *cobra.Command, args []string) error {
+	if o.render && len(args) <= 2 {
+		return nil
+	}
+	return session.NoArgs(cmd, args)
 }
 
 func (a commands) plan(ctx context.Context, o *planOptions) error {
@@ -182,7 +214,7 @@ func (a commands) planOffline(o *planOptions, documents []offline.Document, at t
 		return plan.Answer{}, err
 	}
 	upgrades := &collected.Upgrades
-	if len(in.Subjects) == 0 && len(upgrades.Runs) == 0 {
+	if len(in.Subjects) == 0 && len(upgrades.Runs) == 0 && !collected.HoldsContentRuns() {
 		if slices.ContainsFunc(documents, func(d offline.Document) bool { return d.Ref.Kind == api.KindNodePool }) {
 			f := session.Refusedf("the files hold NodePools and no Node: node pools are planned with the nodes and pods of a member: %s -f member.yaml", cmp.Or(o.Command("plan nodes"), "flotilla plan nodes -f -"))
 			f.Next = "kubectl get nodes,pods,pdb,daemonsets -A -o yaml > member.yaml"
@@ -194,7 +226,8 @@ func (a commands) planOffline(o *planOptions, documents []offline.Document, at t
 	if in.View, err = upgrades.View(time.LoadLocation, in.Now, 0); err != nil {
 		return plan.Answer{}, session.Refusedf("%v", err)
 	}
-	in.Assume = upgrades.Assumptions(in.View, o.Given())
+	in.Assume, in.AssumeContent = upgrades.Assumptions(in.View, o.Given()), o.Given()
+	in.ContentRuns = collected.ContentRuns(in.View, in.Standings)
 	remarks, err := collected.Remarks(time.LoadLocation, in.Now)
 	if err != nil {
 		return plan.Answer{}, session.Refusedf("%v", err)

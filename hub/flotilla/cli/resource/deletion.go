@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,18 +17,20 @@ import (
 type Deletion struct {
 	IgnoreGone bool
 	Format     string // name: names alone
+	// Yes says that much may go.
+	Yes bool
 }
 
 // AskDeletion asks for deletions, many at once so that placements see one change. It returns what is
 // not gone yet, and what could not be deleted.
 func (a *Client) AskDeletion(ctx context.Context, o *Deletion, refs []Ref, dry bool) (asked []Goal, failed []error, err error) {
 	for chunk := range slices.Chunk(refs, maxDeletions) {
-		request := api.DeleteRequest{Request: rand.Text(), DryRun: dry}
+		request := api.DeleteRequest{Request: rand.Text(), DryRun: dry, Yes: o.Yes}
 		for _, r := range chunk {
 			request.Objects = append(request.Objects, r.Object())
 		}
 		var reply api.DeleteResponse
-		if err := a.Call(ctx, api.VerbDelete, request, &reply); err != nil {
+		if err := a.askDeletion(ctx, request, &reply); err != nil {
 			return nil, nil, err
 		}
 		for i := range reply.Results {
@@ -45,6 +48,20 @@ func (a *Client) AskDeletion(ctx context.Context, o *Deletion, refs []Ref, dry b
 		}
 	}
 	return asked, failed, nil
+}
+
+// askDeletion asks for one deletion. Where it would take away much the hub refuses it; on a terminal a person is asked.
+func (a *Client) askDeletion(ctx context.Context, request api.DeleteRequest, reply *api.DeleteResponse) error {
+	err := a.Call(ctx, api.VerbDelete, request, reply)
+	refused, ok := errors.AsType[*api.Failure](err)
+	if !ok || refused.Code != api.CodeLimit || request.Yes || request.DryRun || !a.Asks() {
+		return err
+	}
+	if !a.Consents(refused.Message + ". Delete all the same?") {
+		return err
+	}
+	request.Request, request.Yes = rand.Text(), true
+	return a.Call(ctx, api.VerbDelete, request, reply)
 }
 
 func (a *Client) sayDeleted(o *Deletion, r Ref, result *api.ApplyResult, dry bool) {

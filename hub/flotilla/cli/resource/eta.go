@@ -10,16 +10,19 @@ import (
 	"flotilla/core/plan"
 )
 
-// AddETAs asks the hub when the active update runs among objects are expected to end, and notes it on
+// runKinds are the kinds of runs that have an end to expect.
+var runKinds = map[string]bool{api.KindUpdateRun: true, api.KindClusterStagedUpdateRun: true, api.KindStagedUpdateRun: true}
+
+// AddETAs asks the hub when the active runs among objects are expected to end, and notes it on
 // them. What it cannot tell is left out: an expectation is no reason to fail.
 func (a *Client) AddETAs(ctx context.Context, objects []*unstructured.Unstructured) {
 	active := map[string]*unstructured.Unstructured{}
 	var names []string
 	for _, obj := range objects {
 		state, _, _ := unstructured.NestedString(obj.Object, "status", "status", "state")
-		if obj.GetKind() == api.KindUpdateRun && GoesOn(api.UpdateState(state)) {
-			active[obj.GetName()] = obj
-			names = append(names, obj.GetName())
+		if name := api.Keyed(obj.GetNamespace(), obj.GetName()); runKinds[obj.GetKind()] && GoesOn(api.UpdateState(state)) {
+			active[name] = obj
+			names = append(names, name)
 		}
 	}
 	for _, run := range a.Expected(ctx, names) {

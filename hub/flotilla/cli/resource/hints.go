@@ -8,6 +8,11 @@ func named(command string) func(Ref) string {
 	return func(r Ref) string { return command + " " + r.Name }
 }
 
+// within is a hint that ends with the name of the object, and where it lies.
+func within(command string) func(Ref) string {
+	return func(r Ref) string { return command + " " + r.Name + " -n " + r.Namespace }
+}
+
 // onMember is a hint about the member that the object is of.
 func onMember(command string) func(Ref) string {
 	return func(r Ref) string { return command + " -m " + r.member }

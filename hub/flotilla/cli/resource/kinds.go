@@ -11,11 +11,7 @@ import (
 
 // Type is one kind: the words for it on the command line, and what is done with its objects next.
 type Type struct {
-	APIVersion string
-	Kind       string
-	Plural     string
-	Short      []string
-	Namespaced bool
+	api.Words
 	// Word is the one that is typed in hints, the kind in small letters where it is empty; and List lists objects, Plural
 	// where it is empty.
 	Word, List string
@@ -23,103 +19,44 @@ type Type struct {
 	Applied, Described func(Ref) string
 }
 
-// Versions in which KubeFleet's kinds are asked for.
-const (
-	PlacementVersion = api.GroupPlacement + "/v1"
-	ClusterVersion   = api.GroupCluster + "/v1"
-	EnvelopeVersion  = api.GroupPlacement + "/v1beta1"
-)
-
 // Kinds lists what has words of its own. Any other kind that the hub holds is addressed by its name
 // in capitals, "Widget", or "Widget.v1.example.com".
-var Kinds = []Type{
-	{
-		APIVersion: PlacementVersion, Kind: api.KindClusterResourcePlacement, Plural: "clusterresourceplacements", Short: []string{"crp", "placements", "placement", "p"},
-		Word: "placement", List: "placements", Applied: rollout, Described: why,
-	},
-	{
-		APIVersion: PlacementVersion, Kind: api.KindResourcePlacement, Plural: "resourceplacements", Short: []string{"rp"}, Namespaced: true,
-		Word: "rp", List: "rp", Applied: rollout, Described: why,
-	},
-	{
-		APIVersion: PlacementVersion, Kind: api.KindClusterResourceOverride, Plural: "clusterresourceoverrides", Short: []string{"cro", "overrides", "override"},
-		Word: "override", Applied: always("get placements"),
-	},
-	{
-		APIVersion: PlacementVersion, Kind: api.KindResourceOverride, Plural: "resourceoverrides", Short: []string{"ro"}, Namespaced: true,
-		Word: "ro", Applied: always("get placements"),
-	},
-	{
-		APIVersion: ClusterVersion, Kind: api.KindMemberCluster, Plural: "memberclusters", Short: []string{"mc", "members", "member"},
-		Word: "member", List: "members", Applied: always("get members"), Described: named("events --member"),
-	},
-	{
-		APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun, Plural: "updateruns", Short: []string{"ur", "runs", "run"},
-		Word: "run", Applied: named("run start"), Described: named("run status"),
-	},
-	{
-		APIVersion: api.VersionFlotilla, Kind: api.KindUpdateStrategy, Plural: "updatestrategies", Short: []string{"us", "strategies", "strategy"},
-		Word: "strategy", Applied: always("run create --help"), Described: always("run create --help"),
-	},
-	{
-		APIVersion: api.VersionFlotilla, Kind: api.KindAutoUpgradeProfile, Plural: "autoupgradeprofiles", Short: []string{"aup", "profiles", "profile"},
-		Word: "profile", Applied: always("get autoupgradeprofiles"), Described: named("run generate"),
-	},
-	{
-		APIVersion: api.VersionFlotilla, Kind: api.KindVersionCatalog, Plural: "versioncatalogs", Short: []string{"vc", "catalogs", "catalog"},
-		Word: "catalog", Applied: always("get versioncatalogs"),
-	},
-	{
-		APIVersion: api.VersionFlotilla, Kind: api.KindMemberMaintenance, Plural: "membermaintenances", Short: []string{"mm", "maintenance", "maintenances"},
-		Word: "maintenance", Applied: named("windows"), Described: named("windows"),
-	},
-	{APIVersion: api.VersionFlotilla, Kind: api.KindGate, Plural: "gates"},
-	{
-		APIVersion: api.GroupKarpenter + "/v1", Kind: api.KindNodePool, Plural: "nodepools", Short: []string{"np", "pools", "pool"},
-		Applied: always("plan nodes"), Described: named("budgets"),
-	},
-	{
-		APIVersion: api.VersionFlotilla, Kind: api.KindInstanceCatalog, Plural: "instancecatalogs", Short: []string{"ic"},
-		Applied: always("plan nodes"),
-	},
-	{
-		APIVersion: api.VersionFlotilla, Kind: api.KindMemberNode, Plural: "nodes", Short: []string{"node", "no"},
-		Word: "node", Described: onMember("plan nodes"),
-	},
-	{
-		APIVersion: api.VersionFlotilla, Kind: api.KindNodeDisruption, Plural: "disruptions", Short: []string{"disruption"},
-		Word: "disruption", Described: onMember("get disruptions"),
-	},
-	{APIVersion: EnvelopeVersion, Kind: api.KindResourceEnvelope, Plural: "resourceenvelopes", Short: []string{"re"}, Namespaced: true},
-	{APIVersion: EnvelopeVersion, Kind: api.KindClusterResourceEnvelope, Plural: "clusterresourceenvelopes", Short: []string{"cre"}},
-	{APIVersion: "v1", Kind: "Namespace", Plural: "namespaces", Short: []string{"ns"}},
-	{APIVersion: "v1", Kind: "ConfigMap", Plural: "configmaps", Short: []string{"cm"}, Namespaced: true},
-	{APIVersion: "v1", Kind: "Secret", Plural: "secrets", Namespaced: true},
-	{APIVersion: "v1", Kind: "Service", Plural: "services", Short: []string{"svc"}, Namespaced: true},
-	{APIVersion: "v1", Kind: "ServiceAccount", Plural: "serviceaccounts", Short: []string{"sa"}, Namespaced: true},
-	{APIVersion: "v1", Kind: "PersistentVolumeClaim", Plural: "persistentvolumeclaims", Short: []string{"pvc"}, Namespaced: true},
-	{APIVersion: "v1", Kind: "PersistentVolume", Plural: "persistentvolumes", Short: []string{"pv"}},
-	{APIVersion: "v1", Kind: "LimitRange", Plural: "limitranges", Short: []string{"limits"}, Namespaced: true},
-	{APIVersion: "v1", Kind: "ResourceQuota", Plural: "resourcequotas", Short: []string{"quota"}, Namespaced: true},
-	{APIVersion: "v1", Kind: "Endpoints", Plural: "endpoints", Short: []string{"ep"}, Namespaced: true},
-	{APIVersion: "apps/v1", Kind: "Deployment", Plural: "deployments", Short: []string{"deploy"}, Namespaced: true},
-	{APIVersion: "apps/v1", Kind: "StatefulSet", Plural: "statefulsets", Short: []string{"sts"}, Namespaced: true},
-	{APIVersion: "apps/v1", Kind: "DaemonSet", Plural: "daemonsets", Short: []string{"ds"}, Namespaced: true},
-	{APIVersion: "apps/v1", Kind: "ReplicaSet", Plural: "replicasets", Short: []string{"rs"}, Namespaced: true},
-	{APIVersion: "batch/v1", Kind: "Job", Plural: "jobs", Namespaced: true},
-	{APIVersion: "batch/v1", Kind: "CronJob", Plural: "cronjobs", Short: []string{"cj"}, Namespaced: true},
-	{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler", Plural: "horizontalpodautoscalers", Short: []string{"hpa"}, Namespaced: true},
-	{APIVersion: "policy/v1", Kind: "PodDisruptionBudget", Plural: "poddisruptionbudgets", Short: []string{"pdb"}, Namespaced: true},
-	{APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Plural: "ingresses", Short: []string{"ing"}, Namespaced: true},
-	{APIVersion: "networking.k8s.io/v1", Kind: "IngressClass", Plural: "ingressclasses"},
-	{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy", Plural: "networkpolicies", Short: []string{"netpol"}, Namespaced: true},
-	{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "Role", Plural: "roles", Namespaced: true},
-	{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding", Plural: "rolebindings", Namespaced: true},
-	{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Plural: "clusterroles"},
-	{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRoleBinding", Plural: "clusterrolebindings"},
-	{APIVersion: "scheduling.k8s.io/v1", Kind: "PriorityClass", Plural: "priorityclasses", Short: []string{"pc"}},
-	{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass", Plural: "storageclasses", Short: []string{"sc"}},
-	{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Plural: "customresourcedefinitions", Short: []string{"crd", "crds"}},
+var Kinds = typesOf(api.NamedKinds)
+
+// told are what kinds have beside their words.
+var told = map[string]Type{
+	api.KindClusterResourcePlacement:    {Word: "placement", List: "placements", Applied: rollout, Described: why},
+	api.KindResourcePlacement:           {Word: "rp", List: "rp", Applied: rollout, Described: why},
+	api.KindClusterResourceOverride:     {Word: "override", Applied: always("get placements")},
+	api.KindResourceOverride:            {Word: "ro", Applied: always("get placements")},
+	api.KindEviction:                    {Word: "eviction", Applied: named("describe eviction")},
+	api.KindDisruptionBudget:            {Word: "disruptionbudget", Applied: always("get placements")},
+	api.KindMemberCluster:               {Word: "member", List: "members", Applied: always("get members"), Described: named("events --member")},
+	api.KindClusterStagedUpdateRun:      {Word: "csur", Applied: named("run status"), Described: named("run status")},
+	api.KindStagedUpdateRun:             {Word: "sur", Applied: within("run status"), Described: within("run status")},
+	api.KindClusterStagedUpdateStrategy: {Word: "csus", Applied: always("get placements")},
+	api.KindStagedUpdateStrategy:        {Word: "sus", Applied: always("get placements")},
+	api.KindClusterApprovalRequest:      {Word: "careq", Applied: always("get csur")},
+	api.KindApprovalRequest:             {Word: "areq", Applied: always("get csur")},
+	api.KindUpdateRun:                   {Word: "run", Applied: named("run start"), Described: named("run status")},
+	api.KindUpdateStrategy:              {Word: "strategy", Applied: always("run create --help"), Described: always("run create --help")},
+	api.KindAutoUpgradeProfile:          {Word: "profile", Applied: always("get autoupgradeprofiles"), Described: named("run generate")},
+	api.KindVersionCatalog:              {Word: "catalog", Applied: always("get versioncatalogs")},
+	api.KindMemberMaintenance:           {Word: "maintenance", Applied: named("windows"), Described: named("windows")},
+	api.KindRolloutCheck:                {Word: "rolloutcheck", Applied: always("get placements")},
+	api.KindNodePool:                    {Applied: always("plan nodes"), Described: named("budgets")},
+	api.KindInstanceCatalog:             {Applied: always("plan nodes")},
+	api.KindMemberNode:                  {Word: "node", Described: onMember("plan nodes")},
+	api.KindNodeDisruption:              {Word: "disruption", Described: onMember("get disruptions")},
+}
+
+func typesOf(all []api.Words) []Type {
+	types := make([]Type, len(all))
+	for i, words := range all {
+		types[i] = told[words.Kind]
+		types[i].Words = words
+	}
+	return types
 }
 
 // Known is a kind that has words of its own.
@@ -153,7 +90,7 @@ func (k *Type) word() string { return cmp.Or(k.Word, strings.ToLower(k.Kind)) }
 
 // ShortWord is that of a kind of any group.
 func ShortWord(kind string) string {
-	k := Type{Kind: kind}
+	k := Type{Words: api.Words{Kind: kind}}
 	if i := slices.IndexFunc(Kinds, func(known Type) bool { return known.Kind == kind }); i >= 0 {
 		k = Kinds[i]
 	}
@@ -209,7 +146,7 @@ func foreignKind(word string) (Type, bool) {
 	if grouped {
 		apiVersion = group + "/" + version
 	}
-	return Type{APIVersion: apiVersion, Kind: kind, Plural: strings.ToLower(kind), Namespaced: true}, true
+	return foreign(apiVersion, kind), true
 }
 
 // KindOfObject returns the row of a kind that an object carries.
@@ -221,7 +158,12 @@ func KindOfObject(apiVersion, kind string) Type {
 			return k
 		}
 	}
-	return Type{APIVersion: apiVersion, Kind: kind, Plural: strings.ToLower(kind), Namespaced: true}
+	return foreign(apiVersion, kind)
+}
+
+// foreign is a kind without words of its own.
+func foreign(apiVersion, kind string) Type {
+	return Type{Words: api.Words{APIVersion: apiVersion, Kind: kind, Plural: strings.ToLower(kind), Namespaced: true}}
 }
 
 // GroupOf is the group of an apiVersion, "" of the core group.

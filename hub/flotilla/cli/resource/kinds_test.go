@@ -43,12 +43,12 @@ func TestKindsByEveryWord(t *testing.T) {
 		}
 	}
 	for word, want := range map[string]Ref{
-		"Deployments.apps":      {Type: Type{Kind: "Deployment", APIVersion: "apps/v1"}},
-		"deployments.v1.apps":   {Type: Type{Kind: "Deployment", APIVersion: "apps/v1"}},
-		"Widget.v1.example.com": {Type: Type{Kind: "Widget", APIVersion: "example.com/v1"}},
-		"Widget":                {Type: Type{Kind: "Widget"}},
-		"MemberCluster":         {Type: Type{Kind: "MemberCluster", APIVersion: ClusterVersion}},
-		"clusterresourceplacement.placement.kubernetes-fleet.io": {Type: Type{Kind: api.KindClusterResourcePlacement, APIVersion: PlacementVersion}},
+		"Deployments.apps":      {Type: Type{Words: api.Words{Kind: "Deployment", APIVersion: "apps/v1"}}},
+		"deployments.v1.apps":   {Type: Type{Words: api.Words{Kind: "Deployment", APIVersion: "apps/v1"}}},
+		"Widget.v1.example.com": {Type: Type{Words: api.Words{Kind: "Widget", APIVersion: "example.com/v1"}}},
+		"Widget":                {Type: Type{Words: api.Words{Kind: "Widget"}}},
+		"MemberCluster":         {Type: Type{Words: api.Words{Kind: "MemberCluster", APIVersion: api.ClusterVersion}}},
+		"clusterresourceplacement.placement.kubernetes-fleet.io": {Type: Type{Words: api.Words{Kind: api.KindClusterResourcePlacement, APIVersion: api.PlacementVersion}}},
 	} {
 		found, err := KindByWord(word)
 		require.NoError(t, err, word)

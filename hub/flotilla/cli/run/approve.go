@@ -13,7 +13,7 @@ import (
 )
 
 func (a commands) runApproveCommand() *cobra.Command {
-	var gate string
+	var gate, dryRun string
 	cmd := &cobra.Command{
 		Use:   "approve NAME [--gate GATE]",
 		Short: "Open a gate that waits; a scheduled start is let go early",
@@ -29,11 +29,12 @@ path, stage/before/Approval or stage/group/after/Approval. A scheduled start is 
 					return err
 				}
 			}
-			o := &operation{verb: api.VerbRunApprove, request: api.RunRequest{Run: name, Gate: gate}, done: "opened gate " + gate}
+			o := &operation{verb: api.VerbRunApprove, request: api.RunRequest{Run: name, Gate: gate}, done: "opened gate " + gate, dryRun: dryRun}
 			return a.operateAndFollow(ctx, o, false)
 		}),
 	}
 	cmd.Flags().StringVar(&gate, "gate", "", "the gate to open, by id or path")
+	session.DryRunFlag(cmd, &dryRun)
 	a.CompleteFlag(cmd, "gate", a.completeGate)
 	return cmd
 }
@@ -57,13 +58,13 @@ func (a commands) waitingGate(ctx context.Context, name string) (string, error) 
 	}
 	switch len(pending) {
 	case 1:
-		return gatePath(&pending[0]), nil
+		return stage.GatePath(&pending[0]), nil
 	case 0:
 		return "", &session.Failure{Code: session.ExitRefused, Message: fmt.Sprintf("no gate of run %s waits", name), Next: "flotilla run status " + name}
 	}
 	var paths []string
 	for i := range pending {
-		paths = append(paths, gatePath(&pending[i]))
+		paths = append(paths, stage.GatePath(&pending[i]))
 	}
 	return "", &session.Failure{
 		Code: session.ExitUsage, Message: fmt.Sprintf("%d gates of run %s wait, name one with --gate: %s", len(paths), name, strings.Join(paths, ", ")),
@@ -82,13 +83,4 @@ func pendingGates(run *api.UpdateRun) []api.Gate {
 		}
 	}
 	return pending
-}
-
-// gatePath is "prod/before/Approval" or "prod/eu/after/Approval".
-func gatePath(g *api.Gate) string {
-	at := g.Spec.Target.Stage
-	if g.Spec.Target.Group != "" {
-		at += "/" + g.Spec.Target.Group
-	}
-	return at + "/" + strings.ToLower(g.Spec.Target.Timing) + "/" + g.Spec.GateType
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/hub/flotilla/cli/resource"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ func (a commands) completeGate(cmd *cobra.Command, args []string, word string) (
 	}
 	var paths []string
 	for _, g := range pendingGates(run) {
-		paths = append(paths, gatePath(&g))
+		paths = append(paths, stage.GatePath(&g))
 	}
 	return resource.Beginning(paths, word), cobra.ShellCompDirectiveNoFileComp
 }

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/validate"
+	"flotilla/core/validate/upgrades"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 	"flotilla/hub/flotilla/cli/show"
@@ -81,11 +81,11 @@ func (a commands) runCreate(ctx context.Context, o *createOptions, args []string
 		return err
 	}
 	if len(args) > 0 {
-		if run.Name, err = runName(args[0]); err != nil {
+		if run.Name, err = resource.NameOfKind(args[0], api.KindUpdateRun, "an update run"); err != nil {
 			return err
 		}
 	}
-	if faults := validate.UpdateRun(run); len(faults) > 0 {
+	if faults := upgrades.UpdateRun(run); len(faults) > 0 {
 		return faults
 	}
 	if o.dryRun == "client" {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"flotilla/core/api"
-	"flotilla/hub/flotilla/cli/resource"
 )
 
 func (a commands) runDeleteCommand() *cobra.Command {
@@ -21,9 +20,8 @@ func (a commands) runDeleteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r := resource.Named(api.KindUpdateRun, name)
 			var reply api.ApplyResult
-			if err := a.Call(ctx, api.VerbDelete, api.DeleteRequest{Request: rand.Text(), Object: r.Object()}, &reply); err != nil {
+			if err := a.Call(ctx, api.VerbDelete, api.DeleteRequest{Request: rand.Text(), Object: refOf(name)}, &reply); err != nil {
 				return a.withNearRuns(ctx, err, name)
 			}
 			a.Printf("run %s deleted\n", name)

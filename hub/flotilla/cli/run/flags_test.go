@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/core/api"
-	"flotilla/core/validate"
+	"flotilla/core/validate/upgrades"
 	"flotilla/hub/flotilla/cli/clitest"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
@@ -61,7 +61,7 @@ func TestStagesOfFlags(t *testing.T) {
 		if strategy != nil {
 			run := &api.UpdateRun{Spec: api.UpdateRunSpec{Strategy: strategy, Upgrade: api.Upgrade{Type: api.UpgradeFull, KubernetesVersion: "1.31"}}}
 			run.Name = "x"
-			require.Empty(t, validate.UpdateRun(run), "%v", c.args)
+			require.Empty(t, upgrades.UpdateRun(run), "%v", c.args)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestUpgradeOfFlags(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.name, run.Name)
 		require.Equal(t, c.images, run.Spec.Upgrade.Images())
-		require.Empty(t, validate.UpdateRun(run))
+		require.Empty(t, upgrades.UpdateRun(run))
 	}
 	_, err := (&createOptions{to: "1.31", kind: api.UpgradeNodeImageOnly}).run(now)
 	require.ErrorContains(t, err, "leaves as it is")

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +26,7 @@ type maintained struct {
 
 // namedSchedule is one schedule with the field it stands in.
 type namedSchedule struct {
-	kind   string // upgrades or images
+	kind   string // upgrades, images or content
 	field  string
 	window *api.MaintenanceWindow
 }
@@ -39,6 +37,7 @@ func (m *maintained) schedules() []namedSchedule {
 	for _, s := range []namedSchedule{
 		{"upgrades", "aksManagedAutoUpgradeSchedule", cmp.Or(m.fleet.AutoUpgrade, m.provider.AutoUpgrade)},
 		{"images", "aksManagedNodeOSUpgradeSchedule", cmp.Or(m.fleet.NodeOSUpgrade, m.provider.NodeOSUpgrade)},
+		{"content", "default", cmp.Or(m.fleet.Default, m.provider.Default)},
 	} {
 		if s.window != nil {
 			found = append(found, s)
@@ -132,9 +131,6 @@ func (a commands) maintainedInFiles(s *offline.Source, found map[string]*maintai
 	return nil
 }
 
-// zoneText names the clock of a schedule.
-func zoneText(w *api.MaintenanceWindow) string { return cmp.Or(w.TimeZone, w.UTCOffset, "+00:00") }
-
 // zoneOf is the clock of a schedule that was parsed before.
 func zoneOf(w *api.MaintenanceWindow) *time.Location {
 	if w.TimeZone != "" {
@@ -147,48 +143,6 @@ func zoneOf(w *api.MaintenanceWindow) *time.Location {
 		return time.FixedZone(w.UTCOffset, offset)
 	}
 	return time.UTC
-}
-
-// ruleText says in words when a schedule opens, "every Saturday at 02:00 for 4h".
-func ruleText(w *api.MaintenanceWindow) string {
-	s := &w.Schedule
-	var rule string
-	switch {
-	case s.Daily != nil:
-		rule = every(s.Daily.IntervalDays, "day", "days")
-	case s.Weekly != nil && s.Weekly.IntervalWeeks > 1:
-		rule = fmt.Sprintf("%s on %s", every(s.Weekly.IntervalWeeks, "week", "weeks"), s.Weekly.DayOfWeek)
-	case s.Weekly != nil:
-		rule = "every " + s.Weekly.DayOfWeek
-	case s.AbsoluteMonthly != nil:
-		rule = fmt.Sprintf("%s on day %d", every(s.AbsoluteMonthly.IntervalMonths, "month", "months"), s.AbsoluteMonthly.DayOfMonth)
-	case s.RelativeMonthly != nil:
-		rule = fmt.Sprintf("%s on the %s %s", every(s.RelativeMonthly.IntervalMonths, "month", "months"),
-			strings.ToLower(s.RelativeMonthly.WeekIndex), s.RelativeMonthly.DayOfWeek)
-	}
-	rule += fmt.Sprintf(" at %s for %dh", w.StartTime, w.DurationHours)
-	if w.StartDate != "" {
-		rule += ", from " + w.StartDate
-	}
-	for i, blocked := range w.NotAllowedDates {
-		if i == 0 {
-			rule += ", not on "
-		} else {
-			rule += " and "
-		}
-		rule += blocked.Start
-		if blocked.End != blocked.Start {
-			rule += " to " + blocked.End
-		}
-	}
-	return rule
-}
-
-func every(n int, one, many string) string {
-	if n == 1 {
-		return "every " + one
-	}
-	return fmt.Sprintf("every %d %s", n, many)
 }
 
 // completeMembers completes names of members, as many as are wanted.

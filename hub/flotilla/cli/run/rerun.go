@@ -28,10 +28,11 @@ failed is taken up as a whole, a stopped one with what users skipped, and of a r
 				return err
 			}
 			request := api.RunRequest{Run: name, Members: rerunMembers(members), IgnoreMaintenanceWindows: f.ignoreWindows, Reason: f.reason}
-			return a.operateAndFollow(ctx, &operation{verb: api.VerbRunRerun, request: request, done: "started again"}, f.watch)
+			return a.operateAndFollow(ctx, &operation{verb: api.VerbRunRerun, request: request, done: "started again", dryRun: f.dryRun}, f.watch)
 		}),
 	}
 	f.addFlags(cmd.Flags())
+	session.DryRunFlag(cmd, &f.dryRun)
 	cmd.Flags().StringSliceVar(&members, "members", nil, "which members: their names, or "+strings.Join(rerunSets, ", "))
 	a.CompleteFlagWords(cmd, "members", rerunSets...)
 	return cmd

@@ -5,19 +5,24 @@ import (
 	"context"
 	"crypto/rand"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"flotilla/core/api"
+	"flotilla/core/plan"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 )
 
 func (a commands) runCommand() *cobra.Command {
-	cmd := session.Group("run", "Upgrade members: make, start, follow and steer update runs",
+	cmd := session.Group("run", "Upgrade members, or bring content to them in stages: make, start, follow and steer runs",
 		a.runCreateCommand(), a.runStartCommand(), a.runStatusCommand(), a.runStopCommand(), a.runSkipCommand(),
 		a.runApproveCommand(), a.runRerunCommand(), a.runDeleteCommand(), a.runGenerateCommand())
 	for _, child := range cmd.Commands() {
+		if name := child.Name(); name != "create" && name != "generate" {
+			a.NamespaceFlag(child.Flags())
+		}
 		switch child.Name() {
 		case "create":
 		case "generate":
@@ -39,15 +44,34 @@ func oneRun(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// runName reads "NAME" or "run/NAME".
-func runName(arg string) (string, error) {
-	return resource.NameOfKind(arg, api.KindUpdateRun, "an update run")
+// runName reads "NAME" or "run/NAME", of a run of either kind; that of one that lies in a namespace is "NAMESPACE/NAME", or
+// its name where -n says the namespace.
+func (a commands) runName(arg string) (string, error) {
+	word, rest, slash := strings.Cut(arg, "/")
+	if !slash {
+		return api.Keyed(a.Namespace, arg), nil
+	}
+	k, err := resource.KindByWord(word)
+	if err != nil {
+		return arg, nil
+	}
+	r, err := resource.OneRef([]string{arg}, a.Namespace)
+	if err != nil {
+		return "", err
+	}
+	switch k.Kind {
+	case api.KindUpdateRun:
+		return rest, nil
+	case api.KindClusterStagedUpdateRun, api.KindStagedUpdateRun:
+		return api.Keyed(r.Namespace, r.Name), nil
+	}
+	return "", session.Usagef("%s is not an update run", arg)
 }
 
 // onRun is what a command does whose only argument is the name of an update run.
 func (a commands) onRun(do func(ctx context.Context, name string) error) func(*cobra.Command, []string) error {
 	return a.Do(func(ctx context.Context, args []string) error {
-		name, err := runName(args[0])
+		name, err := a.runName(args[0])
 		if err != nil {
 			return err
 		}
@@ -64,6 +88,26 @@ type operation struct {
 	already string
 	// warns shows the warnings of the run.
 	warns bool
+	// dryRun is the value of --dry-run.
+	dryRun string
+}
+
+// foresee shows what would become of the run with an operation.
+func (a commands) foresee(ctx context.Context, o *operation) error {
+	request := api.PlanRequest{Runs: []string{o.request.Run}, Operation: &api.RunOperation{Verb: o.verb, Ask: o.request}}
+	var answer plan.Answer
+	if err := a.Call(ctx, api.VerbPlan, request, &answer); err != nil {
+		return a.withNearRuns(ctx, err, o.request.Run)
+	}
+	for i := range answer.RunDetails {
+		if refusal := answer.RunDetails[i].Refusal; refusal != nil {
+			return refusal.Failure()
+		}
+	}
+	a.Notes(answer.Notes)
+	a.Printf("%s", a.Coloured(answer.String()))
+	a.Printf("run %s %s (server dry run)\n", o.request.Run, o.done)
+	return nil
 }
 
 // operate asks for an operation and says what came of it.

@@ -43,6 +43,18 @@ func TestTreeOfARun(t *testing.T) {
 	require.NotContains(t, drawTree(rows, true), "group eu                    Running     [")
 }
 
+// Why a run cannot be created is said, once a cause.
+func TestAScreenSaysWhyThereIsNoRunYet(t *testing.T) {
+	var out bytes.Buffer
+	s := &screen{session: session.New(session.Environment{Out: &out})}
+	f := &following{run: &api.UpdateRun{ObjectMeta: metav1.ObjectMeta{Name: "web-1"}}}
+	for _, why := range []string{"", "", "InvalidState: placement web is not fully scheduled", "InvalidState: placement web is not fully scheduled"} {
+		s.why = why
+		s.show(f, clitest.Now)
+	}
+	require.Equal(t, "run web-1: the hub has not looked at it yet\nrun web-1: cannot be created yet: InvalidState: placement web is not fully scheduled\n", out.String())
+}
+
 func TestTreeFoldsWhatNeedsNoAttention(t *testing.T) {
 	rows := runTree(clitest.SpringRun(t), outlook{}, clitest.Now)
 	names := func(degree int) []string {

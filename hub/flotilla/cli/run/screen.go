@@ -15,8 +15,9 @@ import (
 type screen struct {
 	session *session.Session
 	redraws bool
-	lines   int // of the drawing that is to be drawn over
-	told    bool
+	lines   int    // of the drawing that is to be drawn over
+	why     string // the hub could not create the run yet
+	told    string
 	before  []treeRow
 }
 
@@ -42,13 +43,16 @@ func (s *screen) show(f *following, now time.Time) {
 // notYet says once that there is no tree yet.
 func (s *screen) notYet(name string) {
 	text := fmt.Sprintf("run %s: the hub has not looked at it yet\n", name)
+	if s.why != "" {
+		text = fmt.Sprintf("run %s: cannot be created yet: %s\n", name, s.why)
+	}
 	switch {
 	case s.redraws:
 		s.draw(text)
-	case !s.told:
+	case s.told != text:
 		s.session.Printf("%s", text)
 	}
-	s.told = true
+	s.told = text
 }
 
 // draw writes over the drawing before.

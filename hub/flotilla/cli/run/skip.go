@@ -20,7 +20,8 @@ var skipWords = []struct{ word, target string }{
 }
 
 func (a commands) runSkipCommand() *cobra.Command {
-	return &cobra.Command{
+	var dryRun string
+	cmd := &cobra.Command{
 		Use:   "skip NAME TYPE/NAME…",
 		Short: "Skip members, groups, stages or the wait after a stage; all of them or none",
 		Long: `Skip members, groups, stages, or the wait after a stage: member/NAME, group/NAME, stage/NAME, wait/STAGE. All of them are
@@ -34,7 +35,7 @@ skipped or, when one cannot be, none. What runs already finishes.`,
 			return nil
 		},
 		RunE: a.Do(func(ctx context.Context, args []string) error {
-			name, err := runName(args[0])
+			name, err := a.runName(args[0])
 			if err != nil {
 				return err
 			}
@@ -42,10 +43,12 @@ skipped or, when one cannot be, none. What runs already finishes.`,
 			if err != nil {
 				return err
 			}
-			o := &operation{verb: api.VerbRunSkip, request: api.RunRequest{Run: name, Targets: targets}, done: "skips " + strings.Join(args[1:], ", ")}
+			o := &operation{verb: api.VerbRunSkip, request: api.RunRequest{Run: name, Targets: targets}, done: "skips " + strings.Join(args[1:], ", "), dryRun: dryRun}
 			return a.operateAndFollow(ctx, o, false)
 		}),
 	}
+	session.DryRunFlag(cmd, &dryRun)
+	return cmd
 }
 
 func skipTargets(args []string) ([]api.SkipTarget, error) {

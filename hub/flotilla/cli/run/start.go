@@ -16,6 +16,7 @@ type startFlags struct {
 	ignoreWindows bool
 	reason        string
 	watch         bool
+	dryRun        string
 }
 
 func (f *startFlags) addFlags(flags *pflag.FlagSet) {
@@ -49,17 +50,24 @@ are tried again, and those that users skipped stay skipped unless --include-skip
 				return err
 			}
 			request := api.RunRequest{Run: name, IncludeSkipped: includeSkipped, IgnoreMaintenanceWindows: f.ignoreWindows, Reason: f.reason}
-			o := &operation{verb: api.VerbRunStart, request: request, done: "started", already: "is under way", warns: true}
+			o := &operation{verb: api.VerbRunStart, request: request, done: "started", already: "is under way", warns: true, dryRun: f.dryRun}
 			return a.operateAndFollow(ctx, o, f.watch)
 		}),
 	}
 	f.addFlags(cmd.Flags())
+	session.DryRunFlag(cmd, &f.dryRun)
 	cmd.Flags().BoolVar(&includeSkipped, "include-skipped", false, "take up members that users skipped too")
 	return cmd
 }
 
 // operateAndFollow follows the run after an operation that makes it go on.
 func (a commands) operateAndFollow(ctx context.Context, o *operation, watch bool) error {
+	if dry, err := session.ParseDryRun(cmp.Or(o.dryRun, "none")); dry || err != nil {
+		if err != nil {
+			return err
+		}
+		return a.foresee(ctx, o)
+	}
 	o.warns = o.warns && !watch // the status that follows shows them
 	reply, err := a.operate(ctx, o)
 	if err != nil {
@@ -78,14 +86,17 @@ func (a commands) nextOf(reply *api.RunResponse) {
 }
 
 func (a commands) runStopCommand() *cobra.Command {
-	return &cobra.Command{
+	var dryRun string
+	cmd := &cobra.Command{
 		Use:     "stop NAME",
 		Short:   "Start no more members; those that are under way finish",
 		Example: `  flotilla run stop spring`,
 		Args:    oneRun,
 		RunE: a.onRun(func(ctx context.Context, name string) error {
-			o := &operation{verb: api.VerbRunStop, request: api.RunRequest{Run: name}, done: "stopped", already: "was stopped before"}
+			o := &operation{verb: api.VerbRunStop, request: api.RunRequest{Run: name}, done: "stopped", already: "was stopped before", dryRun: dryRun}
 			return a.operateAndFollow(ctx, o, false)
 		}),
 	}
+	session.DryRunFlag(cmd, &dryRun)
+	return cmd
 }

@@ -66,14 +66,14 @@ func (a commands) runStatus(ctx context.Context, o *statusOptions, name string) 
 		news.Hurry()
 	}
 	for {
-		run, err := a.fetchRun(ctx, name)
+		run, why, err := a.fetchWithWhy(ctx, name)
 		if err != nil {
 			if ctx.Err() != nil && f.run != nil {
 				return o.ended(ctx, f.run)
 			}
 			return err
 		}
-		f.run = run
+		f.run, f.shown.why = run, why
 		a.expect(ctx, f)
 		f.shown.show(f, a.Now())
 		if !o.watch || runEnded(run) {
@@ -134,7 +134,7 @@ func (o *statusOptions) ended(ctx context.Context, run *api.UpdateRun) error {
 // runOutcome names the next command, and ends with the exit code of the run's state.
 func (a commands) runOutcome(run *api.UpdateRun) error {
 	if run.Status == nil {
-		a.Next("flotilla run status %s", run.Name)
+		a.Next("flotilla run status %s --watch", run.Name)
 		return session.Different()
 	}
 	a.Notes(run.Status.Warnings)

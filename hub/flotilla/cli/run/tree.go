@@ -62,13 +62,16 @@ func runTree(run *api.UpdateRun, expected outlook, now time.Time) []treeRow {
 	}}
 	current := stage.CurrentStage(&status)
 	for i := range status.Stages {
+		if len(status.Stages[i].Groups[0].Members) == 0 && status.Stages[i].Name == api.DeleteStage {
+			continue
+		}
 		rows = append(rows, stageRows(&status.Stages[i], i == current, now)...)
 	}
 	return rows
 }
 
 func runDetail(run *api.UpdateRun, status *api.UpdateRunStatus, expected outlook, now time.Time) string {
-	parts := []string{run.Spec.Upgrade.Type}
+	parts := []string{goalOf(run, status)}
 	if version := status.ResolvedKubernetesVersion; version != "" {
 		parts[0] += " to " + version
 	}
@@ -91,6 +94,14 @@ func runDetail(run *api.UpdateRun, status *api.UpdateRunStatus, expected outlook
 		parts = append(parts, status.Status.Error.Message)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// goalOf is what a run brings to its members, in short.
+func goalOf(run *api.UpdateRun, status *api.UpdateRunStatus) string {
+	if c := status.Content; c != nil {
+		return fmt.Sprintf("snapshot %d of placement %s", c.Snapshot, c.Placement)
+	}
+	return run.Spec.Upgrade.Type
 }
 
 func stageRows(s *api.StageStatus, current bool, now time.Time) []treeRow {
@@ -208,6 +219,8 @@ func gateRows(depth int, timing string, gates []api.GateStatus, now time.Time) [
 		switch {
 		case g.Status.State == api.StatePending && g.Type == api.GateScheduledStart:
 			row.detail = joinParts([]string{g.DisplayName, "opens " + show.ScheduledText(g.Schedule, g.AbsoluteStartTime, now)})
+		case g.Status.State == api.StatePending && g.Type == api.GateCheck:
+			row.detail = joinParts([]string{g.DisplayName, "asked since " + plan.Moment(g.Status.StartTime)})
 		case g.Status.State == api.StatePending:
 			row.detail = joinParts([]string{g.DisplayName, "waits for approval since " + plan.Moment(g.Status.StartTime)})
 		}

@@ -33,8 +33,8 @@ func (a commands) windowsCommand() *cobra.Command {
 		Short: "Show when members may be upgraded: the maintenance windows of the next two weeks",
 		Long: `Show the maintenance windows of members: whether one is open now, which comes next, in UTC and on the clock of its schedule
 (LOCAL), and the calendar of the next two weeks in that zone. "upgrades" counts for runs of type Full and ControlPlaneOnly,
-"images" for NodeImageOnly; a member without a schedule may be upgraded at any time. A member that is named is shown window by
-window.
+"images" for NodeImageOnly, "content" for staged runs of content that keep to windows; without a schedule it may be at any time. A
+member that is named is shown window by window.
 
 It asks the hub, or, when files are named, answers from the MemberMaintenances and MemberClusters in them.`,
 		Example: `  flotilla windows
@@ -117,7 +117,7 @@ type calendarMember struct {
 // calendarSchedule is one schedule of a member. Opens and Closes are of the window that is open now or
 // comes next; null when there is none, or when it does not close.
 type calendarSchedule struct {
-	Type string `json:"type"` // upgrades or images
+	Type string `json:"type"` // upgrades, images or content
 	// Class is 1 open, 2 opening within 4 hours, 4 closed.
 	Class   int              `json:"class"`
 	Rule    string           `json:"rule"`
@@ -155,7 +155,7 @@ func newCalendar(members []maintained, from time.Time, days int) (*Calendar, err
 func (c *Calendar) schedule(s namedSchedule, parsed *window.Schedule) calendarSchedule {
 	now := parsed.At(c.From.Time)
 	out := calendarSchedule{
-		Type: s.kind, Class: int(now.Class), Rule: ruleText(s.window), Zone: zoneText(s.window),
+		Type: s.kind, Class: int(now.Class), Rule: window.Rule(s.window), Zone: window.ZoneName(s.window),
 		Opens: timeOrNull(now.Opens), Closes: timeOrNull(now.Closes), Windows: []calendarWindow{},
 		opening: now, clock: zoneOf(s.window),
 	}

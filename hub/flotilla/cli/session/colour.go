@@ -74,6 +74,24 @@ func (a *Session) Coloured(text string) string {
 	return strings.Join(lines, "")
 }
 
+// ColouredDiff paints what comes and what goes in a unified diff.
+func (a *Session) ColouredDiff(text string) string {
+	if !a.colours() {
+		return text
+	}
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		body := strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(body, "+"):
+			lines[i] = green + body + plain + line[len(body):]
+		case strings.HasPrefix(body, "-"):
+			lines[i] = red + body + plain + line[len(body):]
+		}
+	}
+	return strings.Join(lines, "")
+}
+
 // stateColours are the words of states that are painted wherever they stand alone.
 var stateColours = map[string]string{
 	string(api.MemberReady): green, string(api.StateCompleted): green,

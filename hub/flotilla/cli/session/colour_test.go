@@ -46,3 +46,9 @@ func TestStatesAndTroubleAreColoured(t *testing.T) {
 func shownColours(text string) string {
 	return strings.NewReplacer(green, "G{", red, "R{", yellow, "Y{", plain, "}").Replace(text)
 }
+
+func TestDiffsAreColoured(t *testing.T) {
+	text := "--- a\n+++ b\n@@ -1,2 +1,2 @@\n - name: x\n-  - y\n+  - z\n"
+	require.Equal(t, "R{--- a}\nG{+++ b}\n@@ -1,2 +1,2 @@\n - name: x\nR{-  - y}\nG{+  - z}\n", shownColours((&Session{colour: colourAlways}).ColouredDiff(text)))
+	require.Equal(t, text, (&Session{colour: colourNever}).ColouredDiff(text))
+}

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -55,6 +56,25 @@ func (c *Connection) withEnvironment(getenv func(string) string) Connection {
 func (c *Connection) Configured(getenv func(string) string) bool {
 	all := c.withEnvironment(getenv)
 	return cmp.Or(all.URL, all.Creds, all.Context) != ""
+}
+
+// Variable is one of the environment of a process.
+type Variable struct{ Name, Value string }
+
+// Variables have a process that is started anywhere, whatever its environment is, talk to the same hub.
+func (a *Session) Variables() ([]Variable, error) {
+	c := a.Connection.withEnvironment(a.Getenv)
+	for _, file := range []*string{&c.Creds, &c.CA} {
+		if *file == "" {
+			continue
+		}
+		full, err := filepath.Abs(*file)
+		if err != nil {
+			return nil, err
+		}
+		*file = full
+	}
+	return []Variable{{"NATS_URL", c.URL}, {"NATS_CREDS", c.Creds}, {"NATS_CONTEXT", c.Context}, {"NATS_CA", c.CA}, {"FLOTILLA_FLEET", c.Fleet}}, nil
 }
 
 // Hub answers requests of the service api.<verb>. Errors are *api.Failure when a hub refused, and

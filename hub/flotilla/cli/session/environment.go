@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/term"
@@ -21,6 +22,12 @@ type Environment struct {
 	Now    func() time.Time
 	// Dial connects to a hub.
 	Dial func(context.Context, Connection) (Hub, error)
+	// Program is the path of the program that runs.
+	Program func() (string, error)
+	// Parent is the process that started it.
+	Parent int
+	// Cache is a folder for what can be had again; empty: nothing is kept.
+	Cache string
 	// Edit opens a file in the user's editor and returns when it is closed.
 	Edit func(ctx context.Context, path string) error
 }
@@ -36,8 +43,20 @@ func OSEnvironment(now func() time.Time) Environment {
 		Getenv:   os.Getenv,
 		Now:      now,
 		Dial:     dialHub,
+		Program:  os.Executable,
+		Parent:   os.Getppid(),
+		Cache:    cacheFolder(),
 		Edit:     openEditor,
 	}
+}
+
+// cacheFolder is that of the person who types, empty where they have none.
+func cacheFolder() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "flotilla")
 }
 
 func terminalSize() (columns, rows int) {

@@ -29,7 +29,9 @@ const (
 var flagPairs = []flagPair{
 	{"plan", "offline", "true", connecting, asksNoHub},
 	{"version", "client", "true", connecting, asksNoHub},
-	{"apply", "dry-run", "client", connecting, asksNoHub},
+	{"apply", "dry-run", "client", append([]string{"set", "prune", "move", "yes"}, connecting...), asksNoHub},
+	{"create", "dry-run", "client", connecting, asksNoHub},
+	{"replace", "dry-run", "client", connecting, asksNoHub},
 	{"delete", "wait", "false", []string{"timeout"}, waitsForNone},
 	{"delete", "dry-run", "client", []string{"timeout"}, waitsForNone},
 	{"delete", "dry-run", "server", []string{"timeout"}, waitsForNone},

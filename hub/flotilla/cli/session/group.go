@@ -24,10 +24,7 @@ func Group(use, short string, children ...*cobra.Command) *cobra.Command {
 
 // replaced are verbs of kubectl that are spelt otherwise here.
 var replaced = map[string]string{
-	"create":  "apply -f FILE",
-	"drain":   "delete node NAME -m MEMBER",
-	"patch":   "edit TYPE/NAME",
-	"replace": "apply -f FILE",
+	"patch": "edit TYPE/NAME",
 }
 
 func unknownCommand(cmd *cobra.Command, word string) *Failure {

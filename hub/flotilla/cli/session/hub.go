@@ -88,7 +88,7 @@ func interrupted(verb, url string) *Failure {
 	message := "interrupted while waiting for the answer to " + verb + " from " + url
 	if slices.Contains([]string{
 		api.VerbApply, api.VerbDelete, api.VerbPatch, api.VerbAdmit, api.VerbEnrol, api.VerbDeleteNode,
-		api.VerbRolloutUndo, api.VerbRolloutPause, api.VerbRolloutResume, api.VerbRolloutRestart,
+		api.VerbRolloutUndo, api.VerbRolloutPause, api.VerbRolloutResume, api.VerbRolloutRestart, api.VerbFreeze, api.VerbUnfreeze, api.VerbApproveWithdrawal,
 	}, verb) {
 		message += ": it may have been done, or not"
 	}

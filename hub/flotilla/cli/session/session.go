@@ -145,6 +145,9 @@ func (a *Session) connect(ctx context.Context) error {
 	return nil
 }
 
+// Fleet is the name of the fleet that is talked about.
+func (a *Session) Fleet() string { return a.Connection.withEnvironment(a.Getenv).Fleet }
+
 // ReachedAt is the URL at which the hub was reached, "" when that is not known.
 func (a *Session) ReachedAt() string {
 	if hub, known := a.hub.(interface{ URL() string }); known {

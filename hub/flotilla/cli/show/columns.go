@@ -1,17 +1,16 @@
 package show
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"flotilla/core/api"
+	"flotilla/core/overview"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 )
@@ -35,21 +34,30 @@ func rowOf[T any](columns func(value *T, now time.Time) []Column) row {
 
 // rows are the columns of the kinds that have some of their own.
 var rows = map[string]row{
-	api.KindMemberCluster:            rowOf(memberColumns),
-	api.KindClusterResourcePlacement: rowOf(placementColumns),
-	api.KindResourcePlacement:        rowOf(placementColumns),
-	api.KindClusterResourceOverride:  rowOf(clusterOverrideColumns),
-	api.KindResourceOverride:         rowOf(overrideColumns),
-	api.KindUpdateRun:                rowOf(runColumns),
-	api.KindUpdateStrategy:           rowOf(strategyColumns),
-	api.KindAutoUpgradeProfile:       rowOf(profileColumns),
-	api.KindVersionCatalog:           rowOf(versionColumns),
-	api.KindMemberMaintenance:        rowOf(maintenanceColumns),
-	api.KindGate:                     rowOf(gateColumns),
-	api.KindMemberNode:               rowOf(nodeColumns),
-	api.KindNodeDisruption:           rowOf(disruptionColumns),
-	api.KindNodePool:                 rowOf(poolColumns),
-	api.KindInstanceCatalog:          rowOf(instanceColumns),
+	api.KindMemberCluster:               rowOf(memberColumns),
+	api.KindClusterResourcePlacement:    rowOf(placementColumns),
+	api.KindResourcePlacement:           rowOf(placementColumns),
+	api.KindClusterResourceOverride:     rowOf(clusterOverrideColumns),
+	api.KindResourceOverride:            rowOf(overrideColumns),
+	api.KindClusterStagedUpdateRun:      rowOf(stagedRunColumns),
+	api.KindStagedUpdateRun:             rowOf(stagedRunColumns),
+	api.KindClusterStagedUpdateStrategy: rowOf(stagedStrategyColumns),
+	api.KindStagedUpdateStrategy:        rowOf(stagedStrategyColumns),
+	api.KindEviction:                    rowOf(evictionColumns),
+	api.KindDisruptionBudget:            rowOf(budgetColumns),
+	api.KindClusterApprovalRequest:      rowOf(requestColumns),
+	api.KindApprovalRequest:             rowOf(requestColumns),
+	api.KindRolloutCheck:                rowOf(checkColumns),
+	api.KindUpdateRun:                   rowOf(runColumns),
+	api.KindUpdateStrategy:              rowOf(strategyColumns),
+	api.KindAutoUpgradeProfile:          rowOf(profileColumns),
+	api.KindVersionCatalog:              rowOf(versionColumns),
+	api.KindMemberMaintenance:           rowOf(maintenanceColumns),
+	api.KindGate:                        rowOf(gateColumns),
+	api.KindMemberNode:                  rowOf(nodeColumns),
+	api.KindNodeDisruption:              rowOf(disruptionColumns),
+	api.KindNodePool:                    rowOf(poolColumns),
+	api.KindInstanceCatalog:             rowOf(instanceColumns),
 }
 
 // columnsFor are those of an object, and the member of a node unless one was named.
@@ -70,6 +78,7 @@ func ColumnsOf(kind string, obj *unstructured.Unstructured, now time.Time) []Col
 		{"Name", false, obj.GetName()},
 		{"Kind", true, obj.GetKind()},
 		{"Api-Version", true, obj.GetAPIVersion()},
+		{"Members", true, session.OrDash(obj.GetAnnotations()[api.AnnotationOnMembers])},
 		{"Age", false, session.Since(now, obj.GetCreationTimestamp().Time)},
 	}
 }
@@ -96,8 +105,8 @@ func memberColumns(m *api.MemberCluster, now time.Time) []Column {
 		{"Age", false, session.Since(now, m.CreationTimestamp.Time)},
 		{"Version", false, session.OrDash(status.KubernetesVersion)},
 		{"Nodes", false, session.OrDash(nodes)},
-		{"CPU-Free", false, session.OrDash(cores(free["cpu"]))},
-		{"Mem-Free", false, session.OrDash(gibibytes(free["memory"]))},
+		{"CPU-Free", false, session.OrDash(overview.Cores(free["cpu"]))},
+		{"Mem-Free", false, session.OrDash(overview.Gibibytes(free["memory"]))},
 		{"Placed", false, status.Placed},
 		{"Taints", true, memberTaints(m.Spec.Taints)},
 		{"Agent", true, session.OrDash(status.AgentVersion)},
@@ -124,7 +133,7 @@ func placementColumns(p *api.Placement, now time.Time) []Column {
 		{"Type", true, p.Spec.Policy.Type()},
 		{"Current", true, counts.Current},
 		{"Snapshot", true, session.OrDash(status.ObservedSnapshot)},
-		{"State", true, placementState(p.Kind, status.Conditions)},
+		{"State", true, overview.StateOf(p.Kind, status.Conditions)},
 		// Without its beginning, which is the head of the column; or what a rollout waits for that nobody holds up.
 		{"Held-Up-By", true, session.OrDash(strings.TrimPrefix(orZero(status.Rollout).Message, "held up by "))},
 	}
@@ -146,7 +155,10 @@ func memberState(m *api.MemberCluster, state api.MemberState) string {
 		state = api.MemberLeaving
 	}
 	text := session.OrDash(string(state))
-	if slices.ContainsFunc(m.Spec.Taints, func(t api.Taint) bool { return t.Key == api.TaintCordoned }) {
+	switch {
+	case api.Draining(m.Spec.Taints):
+		text += ",Draining"
+	case slices.ContainsFunc(m.Spec.Taints, func(t api.Taint) bool { return t.Key == api.TaintCordoned }):
 		text += ",Cordoned"
 	}
 	return text
@@ -196,16 +208,4 @@ func wanted(p *api.Placement) string {
 		return "all"
 	}
 	return "-"
-}
-
-// placementState is the first condition that is not True, or the last one that is.
-func placementState(kind string, conditions []metav1.Condition) string {
-	state := ""
-	for _, c := range conditions {
-		state = resource.ShortCondition(kind, c.Type)
-		if c.Status != metav1.ConditionTrue {
-			return fmt.Sprintf("%s=%s", state, c.Status)
-		}
-	}
-	return cmp.Or(state, "-")
 }

@@ -14,6 +14,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/overview"
 	"flotilla/hub/flotilla/cli/session"
 )
 
@@ -111,7 +112,7 @@ func instanceColumns(c *api.InstanceCatalog, now time.Time) []Column {
 // used is what pods ask for of what a node has, "1.5/3.9".
 func used(n *api.MemberNodeStatus, resource string, unit float64, suffix string) string {
 	requested, all := float64(n.Requested[resource])/unit, float64(n.Allocatable[resource])/unit
-	return strconv.FormatFloat(math.Ceil(requested*10)/10, 'f', -1, 64) + "/" + oneDecimal(all) + suffix
+	return strconv.FormatFloat(math.Ceil(requested*10)/10, 'f', -1, 64) + "/" + overview.OneDecimal(all) + suffix
 }
 
 func nodeState(n *api.MemberNode) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/overview"
 	"flotilla/core/plan"
 	"flotilla/core/stage"
 	"flotilla/core/version"
@@ -25,7 +26,7 @@ func runColumns(r *runWithETA, now time.Time) []Column {
 	status := orZero(r.Status)
 	stage, done, waits, eta := "-", "-", "-", "-"
 	if len(status.Stages) > 0 {
-		stage, waits = session.OrDash(runStage(&status)), session.OrDash(waitingOn(&status))
+		stage, waits = session.OrDash(overview.StageOf(&status)), session.OrDash(waitingOn(&status))
 		done = fmt.Sprintf("%d/%d", status.Finished-status.FailureCount, status.Members)
 	}
 	if !r.ExpectedEnd.IsZero() {
@@ -84,6 +85,7 @@ func maintenanceColumns(m *api.MemberMaintenance, now time.Time) []Column {
 		{"Name", false, m.Name},
 		{"Upgrades", false, maintenanceOpening(m.Spec.AutoUpgrade, now)},
 		{"Images", false, maintenanceOpening(m.Spec.NodeOSUpgrade, now)},
+		{"Content", false, maintenanceOpening(m.Spec.Default, now)},
 		{"Age", false, session.Since(now, m.CreationTimestamp.Time)},
 	}
 }
@@ -100,15 +102,6 @@ func gateColumns(g *api.Gate, now time.Time) []Column {
 		{"Opens", false, gateOpens(g, now)},
 		{"Display-Name", true, session.OrDash(g.Spec.DisplayName)},
 	}
-}
-
-// runStage is the stage that is under way, "2/3 prod".
-func runStage(status *api.UpdateRunStatus) string {
-	i := stage.CurrentStage(status)
-	if i < 0 || status.Status.State == api.StateNotStarted {
-		return ""
-	}
-	return fmt.Sprintf("%d/%d %s", i+1, len(status.Stages), status.Stages[i].Name)
 }
 
 // waitingOn says in a few words what keeps a run from going on.

@@ -81,5 +81,5 @@ func TestTablesOfOtherKindsAroundUpgrades(t *testing.T) {
 		Schedule: api.MaintenanceSchedule{Weekly: &api.WeeklySchedule{IntervalWeeks: 1, DayOfWeek: "Sunday"}}, DurationHours: 4, StartTime: "12:00", UTCOffset: "+01:00",
 	}
 	maintenance := &api.MemberMaintenance{Spec: api.MaintenanceConfiguration{AutoUpgrade: window}}
-	require.Equal(t, "oslo   open, closes in 3h   -     -\n", shown(clitest.ObjectOf(t, maintenance, api.KindMemberMaintenance, "oslo")))
+	require.Equal(t, "oslo   open, closes in 3h   -     -     -\n", shown(clitest.ObjectOf(t, maintenance, api.KindMemberMaintenance, "oslo")))
 }

@@ -65,6 +65,27 @@ web          3     4      4        3         2           0       1        2d
 `, printed(t, Output{Format: "wide", NoHeaders: true}, false, clitest.ObjectsOf(t, clitest.Web)...))
 }
 
+func TestEvictionsAndDrainsInTables(t *testing.T) {
+	shown := func(output Output, text string) string {
+		return printed(t, output, false, clitest.ObjectsOf(t, text)...)
+	}
+	const eviction = "{apiVersion: placement.kubernetes-fleet.io/v1, kind: ClusterResourcePlacementEviction, metadata: {name: e}, spec: {placementName: web, clusterName: berlin}"
+	require.Equal(t, `NAME   PLACEMENT   MEMBER   VALID   EXECUTED   AGE   MESSAGE
+e      web         berlin   -       -          -     -
+`, shown(Output{Format: "wide"}, eviction+"}"))
+	require.Equal(t, `NAME   PLACEMENT   MEMBER   VALID   EXECUTED   AGE   MESSAGE
+e      web         berlin   True    False      -     blocked
+`, shown(Output{Format: "wide"}, eviction+", status: {conditions: [{type: Valid, status: 'True', message: valid}, {type: Executed, status: 'False', message: blocked}]}}"))
+	require.Equal(t, `NAME   PLACEMENT   MEMBER   VALID   EXECUTED   AGE   MESSAGE
+e      web         berlin   False   -          -     no binding
+`, shown(Output{Format: "wide"}, eviction+", status: {conditions: [{type: Valid, status: 'False', message: no binding}]}}"))
+	require.Equal(t, `NAME   MAX-UNAVAILABLE   MIN-AVAILABLE   AGE
+web    25%               -               -
+`, shown(Output{}, "{apiVersion: placement.kubernetes-fleet.io/v1, kind: ClusterResourcePlacementDisruptionBudget, metadata: {name: web}, spec: {maxUnavailable: 25%}}"))
+	drained := clitest.ObjectsOf(t, "{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: berlin}, spec: {taints: [{key: flotilla.io/cordoned, value: drain, effect: NoSchedule}]}, status: {state: Ready}}")[0]
+	require.Equal(t, "Ready,Draining", cellOf(t, drained, "State"))
+}
+
 func TestMachineFormats(t *testing.T) {
 	objects := clitest.ObjectsOf(t, clitest.Web, clitest.Berlin)
 	require.Equal(t, "clusterresourceplacement.placement.kubernetes-fleet.io/web\nmembercluster.cluster.kubernetes-fleet.io/berlin\n",

@@ -1,0 +1,49 @@
+package render
+
+import "flotilla/core/api"
+
+// Deed is what one rule of an override, or one patch of it, does to an object. It shows no value.
+type Deed struct {
+	Override string `json:"override"` // "ResourceOverride/shop/eu"
+	// Path is where it stands in the override, What is "replace /spec/replicas", or "leaves it out".
+	Path string `json:"path"`
+	What string `json:"what"`
+}
+
+// Followed is an object of a snapshot as overrides leave it on a member.
+type Followed struct {
+	// Manifest is the object as it was selected.
+	Manifest api.Manifest
+	// Deeds are what was done to it, in order.
+	Deeds   []Deed
+	LeftOut bool
+	// Body is what became of it, nil where it is as selected, or left out.
+	Body    []byte
+	Failure *Failure
+}
+
+// Follow tells of every object what overrides do to it on a member, also of those behind the first failure. Bodies are those of Render.
+func (p *Plan) Follow(m *api.Member, bodies map[string]map[string]any) []Followed {
+	all := make([]Followed, len(p.manifests))
+	for i := range p.manifests {
+		f := &all[i]
+		f.Manifest = p.manifests[i]
+		if len(p.selected[i]) == 0 {
+			continue
+		}
+		next, made, failure := p.follow(m, i, bodies[f.Manifest.Digest])
+		f.Deeds, f.Failure = next.deeds, failure
+		switch {
+		case failure != nil:
+		case made == nil:
+			f.LeftOut = true
+		case made.Digest != f.Manifest.Digest:
+			f.Body = made.body
+		}
+	}
+	return all
+}
+
+func (f *following) did(o *Override, path, what string) {
+	f.deeds = append(f.deeds, Deed{Override: o.String(), Path: path, What: what})
+}

@@ -1,0 +1,108 @@
+package told
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/core/api"
+)
+
+// generation is how many values an Interner remembers before it begins to forget those that nobody
+// mentions any more.
+const generation = 1 << 16
+
+// Interner keeps equal values once: the labels, requests and tolerations of the pods of one workload, of
+// which a fleet has millions, are few. It may be used from any goroutine.
+type Interner struct {
+	mu          sync.Mutex
+	texts       shelf[string]
+	labels      shelf[map[string]string]
+	amounts     shelf[api.Amounts]
+	tolerations shelf[[]corev1.Toleration]
+}
+
+// shelf holds the values of the present generation and of the one before it, by a text that says all.
+type shelf[T any] struct{ now, before map[string]T }
+
+// keep returns the value that was kept under a key first.
+func (s *shelf[T]) keep(key string, value T) T {
+	if held, ok := s.now[key]; ok {
+		return held
+	}
+	if held, ok := s.before[key]; ok {
+		value = held
+	}
+	if s.now == nil || len(s.now) >= generation {
+		s.before, s.now = s.now, make(map[string]T)
+	}
+	s.now[key] = value
+	return value
+}
+
+// node lets a state share what it has in common with others.
+func (in *Interner) node(n *api.NodeState) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	n.Labels, n.Annotations = in.texted(n.Labels), in.texted(n.Annotations)
+	n.Capacity, n.Allocatable = in.counted(n.Capacity), in.counted(n.Allocatable)
+	n.Pods = append(make([]api.PodState, 0, len(n.Pods)), n.Pods...) // decoding leaves room for more
+	for i := range n.Pods {
+		in.pod(&n.Pods[i])
+	}
+}
+
+func (in *Interner) pod(p *api.PodState) {
+	for _, text := range []*string{&p.Namespace, &p.Owner, &p.OwnerName, &p.Phase} {
+		*text = in.text(*text)
+	}
+	p.Labels, p.Annotations, p.NodeSelector = in.texted(p.Labels), in.texted(p.Annotations), in.texted(p.NodeSelector)
+	p.Requests = in.counted(p.Requests)
+	if len(p.Tolerations) > 0 {
+		p.Tolerations = in.tolerations.keep(toleranceKey(p.Tolerations), p.Tolerations)
+	}
+}
+
+func (in *Interner) text(s string) string { return in.texts.keep(s, s) }
+
+func (in *Interner) texted(m map[string]string) map[string]string {
+	if len(m) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		b.WriteString(k)
+		b.WriteByte(0)
+		b.WriteString(m[k])
+		b.WriteByte(0)
+	}
+	return in.labels.keep(b.String(), m)
+}
+
+func (in *Interner) counted(a api.Amounts) api.Amounts {
+	if len(a) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(a)) {
+		fmt.Fprintf(&b, "%s\x00%d\x00", k, a[k])
+	}
+	return in.amounts.keep(b.String(), a)
+}
+
+func toleranceKey(list []corev1.Toleration) string {
+	var b strings.Builder
+	for i := range list {
+		t := &list[i]
+		seconds := int64(-1)
+		if t.TolerationSeconds != nil {
+			seconds = *t.TolerationSeconds
+		}
+		fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%d\x00", t.Key, t.Operator, t.Value, t.Effect, seconds)
+	}
+	return b.String()
+}

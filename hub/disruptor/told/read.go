@@ -1,0 +1,92 @@
+package told
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"flotilla/core/api"
+)
+
+// Reading is what came of taking news in.
+type Reading struct {
+	// Inventory says that one was among what came, Decoded that something was taken into the view.
+	Inventory, Decoded bool
+	// Unreadable is what was found not to be readable, each state once.
+	Unreadable []Fault
+}
+
+// Fault is why what is told of a node, or of no name as the inventory, cannot be read.
+type Fault struct {
+	Node string
+	Err  error
+}
+
+// readThose decodes what is held of some nodes into the view.
+func (n *Nodes) readThose(r *Reading, of func(node string) bool) {
+	for _, s := range n.unread(of) {
+		n.read(r, s)
+	}
+}
+
+// read decodes what is held into the view, and reports whether that had something older.
+func (n *Nodes) read(r *Reading, s *State) (news bool) {
+	s.read, r.Decoded = true, true
+	news, err := n.decode(s)
+	if err != nil {
+		if !s.warned {
+			r.Unreadable = append(r.Unreadable, Fault{s.Node, err})
+			s.warned = true
+		}
+		n.View.Forget(s.Node)
+		news = true
+	}
+	if news {
+		n.Version++
+	}
+	return news
+}
+
+func (n *Nodes) decode(s *State) (news bool, err error) {
+	if s.Node == inventory {
+		return n.decodeInventory(s)
+	}
+	return n.decodeNode(s)
+}
+
+// into decodes what is stored.
+func (s *State) into(v any) error {
+	body, err := s.Body.JSON()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, v)
+}
+
+func (n *Nodes) decodeInventory(s *State) (news bool, err error) {
+	newest := &api.NodeInventory{}
+	if err := s.into(newest); err != nil {
+		return false, err
+	}
+	if err := newest.CheckAmounts(); err != nil {
+		return false, err
+	}
+	if news = n.View.Inventory(newest); news {
+		n.heard, n.Listed = s.Heard, true
+	}
+	return news, nil
+}
+
+func (n *Nodes) decodeNode(s *State) (news bool, err error) {
+	event := &api.NodeEvent{}
+	if err := s.into(event); err != nil {
+		return false, err
+	}
+	if event.Node.Name != s.Node {
+		return false, fmt.Errorf("it names node %q", event.Node.Name)
+	}
+	if err := event.Node.CheckAmounts(); err != nil {
+		return false, err
+	}
+	n.shared.node(&event.Node)
+	return n.View.Event(event), nil
+}

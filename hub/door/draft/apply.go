@@ -1,0 +1,108 @@
+package draft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"flotilla/bus"
+)
+
+// maxOps is how many records one batch may change; snapshots beyond it are cut in further batches.
+const maxOps = 900
+
+// Apply decides about every document that could be read, then about snapshots, and fails when the draft must not be
+// committed. Documents with faults are left out, so that the faults of the others are found too.
+func (f *Draft) Apply(ctx context.Context, read *Documents) error {
+	f.refused = read.wrong
+	documents := read.All
+	if err := f.desk.noteClasses(ctx, f, documents); err != nil {
+		return err
+	}
+	faulty := map[string]bool{}
+	for i := range f.refused.faults {
+		faulty[f.refused.faults[i].Object] = true
+	}
+	for i := range documents {
+		doc := &documents[i]
+		if doc.Object.Name == "" || faulty[doc.Object.String()] {
+			continue
+		}
+		if err := f.apply(doc); err != nil {
+			return err
+		}
+	}
+	if err := f.prune(read); err != nil {
+		return err
+	}
+	if len(f.refused.faults) == 0 {
+		if err := f.desk.judge(f); err != nil {
+			return err
+		}
+	}
+	f.crowded = f.desk.crowd(f)
+	if failure := f.Failure(len(documents)); failure != nil {
+		return failure
+	}
+	if err := f.noteSelections(read); err != nil {
+		return err
+	}
+	if err := f.cut(); err != nil {
+		return err
+	}
+	f.noteSteering()
+	return nil
+}
+
+// Commit stores the draft: content first, then the records, all or none, then what happened.
+func (f *Draft) Commit(ctx context.Context) error {
+	d := f.desk
+	if len(f.ops) == 0 {
+		return nil
+	}
+	f.noteDeletions()
+	release := d.store.Content.Hold()
+	defer release()
+	given := make(map[string][]byte, len(f.bodies))
+	for _, one := range f.bodies {
+		given[one.digest] = one.body
+		if err := d.store.Content.Put(ctx, one.digest, one.body); err != nil {
+			return fmt.Errorf("storing content: %w", err)
+		}
+	}
+	for i := range f.bundles {
+		if err := d.store.Content.PutBundle(ctx, f.bundles[i].Digest, &f.bundles[i].Work, given); err != nil {
+			return err
+		}
+	}
+	// The rooms see the records before this returns: what they do comes after what the user did.
+	made := false
+	settle := d.store.Audit.Announce(f.events...)
+	defer func() { settle(made) }()
+	for start := 0; start < len(f.ops); start += maxOps {
+		ops := f.ops[start:min(start+maxOps, len(f.ops))]
+		revisions, err := d.store.Writer.Write(ctx, ops...)
+		if err != nil {
+			return interrupted(start, err)
+		}
+		for i, revision := range revisions {
+			if at, told := f.written[start+i]; told {
+				f.Results[at].ResourceVersion = f.Version(revision)
+			}
+		}
+	}
+	for _, name := range f.noted {
+		d.shelf.Note(name)
+	}
+	made = true
+	return nil
+}
+
+// interrupted is the error of a batch. After the first one the objects are stored and only snapshots
+// are missing: they are cut again when the client repeats its request, or by the next leader.
+func interrupted(start int, err error) error {
+	if start > 0 && errors.Is(err, bus.ErrConflict) {
+		return bus.ErrNotSynced
+	}
+	return err
+}

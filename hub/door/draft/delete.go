@@ -1,0 +1,175 @@
+package draft
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"flotilla/bus/store"
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/core/phrase"
+	"flotilla/hub/door/records"
+)
+
+// Delete adds the deletion of objects: of all that are there, or of none when one of them may not go. It returns those that
+// are not there. Those that are there must be what is wanted of them.
+func (f *Draft) Delete(refs []api.ObjectRef, want api.Expected) (missing []api.ObjectRef, err error) {
+	going, missing := f.lookUp(refs, want)
+	if failure := f.Failure(1); failure != nil {
+		return nil, failure
+	}
+	for i := range going {
+		if err := f.delete(&going[i]); err != nil {
+			return nil, err
+		}
+	}
+	f.desk.noteLost(f)
+	f.desk.noteEffects(f)
+	return missing, f.cut()
+}
+
+// lookUp finds what is to be deleted, each object once, and what is not there.
+func (f *Draft) lookUp(refs []api.ObjectRef, want api.Expected) (going []store.Entry[api.Spec], missing []api.ObjectRef) {
+	for _, ref := range refs {
+		_, name := f.records.Place(ref)
+		stored, revision, found := f.records.Stored(ref)
+		first := f.deleted(ref)
+		if found {
+			first = f.earlier(ref, stored.Earlier)
+		}
+		if first != nil {
+			f.Results = append(f.Results, *first)
+			continue
+		}
+		if !found {
+			missing = append(missing, ref)
+			continue
+		}
+		if _, twice := f.going[stored.Object]; twice {
+			continue
+		}
+		f.going[stored.Object] = false
+		f.expected(&stored, revision, want)
+		going = append(going, store.Entry[api.Spec]{Name: name, Value: stored, Revision: revision})
+	}
+	return going, missing
+}
+
+// delete adds the deletion of a stored object, and its result, to the draft.
+func (f *Draft) delete(entry *store.Entry[api.Spec]) error {
+	stored, revision := &entry.Value, entry.Revision
+	f.Results = append(f.Results, api.ApplyResult{
+		Object: stored.Object, UID: stored.UID, Generation: stored.Generation, ResourceVersion: f.Version(revision),
+		Action: api.ActionDeleting,
+	})
+	result := &f.Results[len(f.Results)-1]
+	if stored.Deleted != nil && f.request != "" && stored.Request == f.request {
+		return nil // a repeat
+	}
+	if stored.Deleted != nil {
+		result.Notes = append(result.Notes, "deletion was asked for before, at "+stored.Deleted.UTC().Format("15:04:05Z"))
+		return nil
+	}
+	if len(stored.Finalizers) > 0 {
+		result.Notes = append(result.Notes, "it stays until its finalizers are taken away: "+strings.Join(stored.Finalizers, ", "))
+	}
+	if table, _ := f.records.Place(stored.Object); table == f.records.Objects {
+		result.Action = removing(stored)
+		f.deleteContent(stored, revision)
+		return f.deleteInside(stored, result)
+	}
+	if _, named := records.Kinds[stored.Object.Kind]; named && stored.Object.Kind != api.KindNodePool {
+		result.Action = removing(stored)
+		return f.deleteNamed(stored, revision)
+	}
+	if stored.UID == "" { // no other record knows of it either: nothing was placed
+		result.Action = api.ActionDeleted
+		f.erase(stored.Object, revision)
+		f.audit(records.EventName(stored.Object), "Deleted", stored.Object.String())
+		return nil
+	}
+	return f.mark(stored, revision)
+}
+
+// once reports whether the draft does not delete the object yet, and notes that it does.
+func (f *Draft) once(ref api.ObjectRef) bool {
+	if f.going[ref] {
+		return false
+	}
+	f.going[ref] = true
+	return true
+}
+
+// deleteContent deletes content, which is placed nowhere from then on, whatever holds it up on the hub.
+func (f *Draft) deleteContent(stored *api.Spec, revision uint64) {
+	f.remove(stored, revision)
+	f.index.RemoveKey(content.Key(stored.Object))
+	f.touched = true
+}
+
+// deleteInside deletes what lies in a namespace that goes.
+func (f *Draft) deleteInside(stored *api.Spec, result *api.ApplyResult) error {
+	namespace := stored.Object.Name
+	if stored.Object.Kind != "Namespace" || stored.Object.APIVersion != "v1" {
+		return nil
+	}
+	deleted := 0
+	for _, entry := range f.records.Objects.All() {
+		if entry.Value.Object.Namespace == namespace {
+			f.deleteContent(&entry.Value, entry.Revision)
+			deleted++
+		}
+	}
+	for _, entry := range f.records.Specs[api.KindResourceOverride].All() {
+		if entry.Value.Object.Namespace == namespace {
+			f.remove(&entry.Value, entry.Revision)
+			deleted++
+		}
+	}
+	for _, entry := range f.records.Placements.All() {
+		if entry.Value.Object.Namespace != namespace || entry.Value.Deleted != nil {
+			continue
+		}
+		if err := f.mark(&entry.Value, entry.Revision); err != nil {
+			return err
+		}
+		deleted++
+	}
+	if deleted > 0 {
+		result.Notes = append(result.Notes, phrase.Count(deleted, "object")+" in it deleted too")
+	}
+	return nil
+}
+
+// mark sets the deletion timestamp of a placement, member or node pool; the rooms see it and withdraw.
+func (f *Draft) mark(stored *api.Spec, revision uint64) error {
+	if failure := f.frozen(stored); failure != nil {
+		return failure
+	}
+	if !f.once(stored.Object) {
+		return nil
+	}
+	next := *stored
+	next.Deleted, next.Request, next.Action, next.Earlier = &f.now, f.request, api.ActionDeleting, f.past(stored, revision)
+	if !records.Readable(stored) {
+		next.Body = records.BareBody(stored)
+		f.note(stored.Object, records.NotedBare(stored.Object.Kind))
+	}
+	var body map[string]any
+	if err := json.Unmarshal(next.Body, &body); err != nil {
+		return fmt.Errorf("decoding %s: %w", stored.Object, err)
+	}
+	if metadata, ok := body["metadata"].(map[string]any); ok {
+		metadata["deletionTimestamp"] = f.now
+	}
+	var err error
+	if next.Body, err = json.Marshal(body); err != nil {
+		return fmt.Errorf("encoding %s: %w", stored.Object, err)
+	}
+	if table, name := f.records.Place(stored.Object); table == f.records.Placements {
+		f.placements[name] = nil
+	}
+	f.write(next, revision, "Deleting")
+	return nil
+}

@@ -1,0 +1,95 @@
+// Package draft holds what one request would change: documents are read, each is compared with what is stored, all of them
+// are judged as they would be together, and snapshots are cut. A draft is then committed in one batch, or only shown. Verbs
+// of the door are made on top of it.
+package draft
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus/store"
+	"flotilla/core/api"
+	"flotilla/core/guard"
+	"flotilla/hub/door/records"
+	"flotilla/subjects"
+)
+
+// MaxDocuments is how many documents one apply may hold.
+const MaxDocuments = 500
+
+// Options of a Desk.
+type Options struct {
+	// SkippedNamespaces are reserved beside those that always are.
+	SkippedNamespaces []string
+	// Inventory is what an agent says of its member, nil when it says nothing that can be read.
+	Inventory func(member string) *api.MemberInventory
+	// Nodes are those of all members that belong to NodePools, by member; nil when nobody knows.
+	Nodes func() map[string][]*api.NodeState
+	// Bounds are how much a deletion may take away without a yes.
+	Bounds guard.Bounds
+	Log    zerolog.Logger
+}
+
+// Desk is where the drafts of one term of leadership are made. Drafts are made and committed one at a time.
+type Desk struct {
+	// Mutex is held from the first look at the records to the commit.
+	sync.Mutex
+	store   *store.Store
+	records *records.Tables
+	shelf   *records.Shelf
+	options Options
+	// complaints about what cannot be read.
+	complaints complaints
+}
+
+// NewDesk returns a desk on the records of a store.
+func NewDesk(leader *store.Store, tables *records.Tables, o Options) *Desk {
+	return &Desk{store: leader, records: tables, shelf: records.NewShelf(tables.Objects, o.SkippedNamespaces), options: o}
+}
+
+// Door is the door itself where it does what nobody asked for.
+func Door() api.Caller { return api.Caller{Name: "door", Role: api.RoleAdmin} }
+
+// New returns an empty draft of a request that somebody made; the id of the request is empty where repeats do not matter.
+func (d *Desk) New(by api.Caller, request string) *Draft {
+	return &Draft{
+		desk: d, records: d.records, by: by, request: request, now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)),
+		batch:     batch{written: map[int]int{}, erased: map[int]api.ObjectRef{}},
+		selection: selection{index: d.shelf.Current(), placements: map[string]*api.Placement{}, named: map[string]struct{}{}, cuts: map[string]*api.Snapshot{}, ended: map[string]*api.Pin{}},
+		going:     map[api.ObjectRef]bool{},
+	}
+}
+
+// Recut cuts the snapshots that are missing, as after a crash between two batches of one request.
+func (d *Desk) Recut(ctx context.Context) error {
+	d.Lock()
+	defer d.Unlock()
+	f := d.New(Door(), "")
+	f.touched = true
+	if err := f.cut(); err != nil {
+		return err
+	}
+	return f.Commit(ctx)
+}
+
+// Placements decodes every placement that is stored. Those that cannot be read are told of and left out (D5).
+func (d *Desk) Placements() []*api.Placement {
+	for name, err := range d.records.Placements.Broken() {
+		d.complain(subjects.KindPlacement+"/"+name, d.store.State.Revision(d.records.Placements.Key(name)), err)
+	}
+	all := d.records.Placements.All()
+	placements := make([]*api.Placement, 0, len(all))
+	for i := range all {
+		p, err := d.records.Placement(&all[i])
+		if err != nil {
+			d.complain(subjects.KindPlacement+"/"+all[i].Name, all[i].Revision, err)
+			continue
+		}
+		placements = append(placements, p)
+	}
+	return placements
+}

@@ -1,0 +1,160 @@
+package draft
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus/store"
+	"flotilla/core/advice"
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/hub/door/records"
+)
+
+// sealable is a body to be stored, sealed, for its digest.
+type sealable struct {
+	digest string
+	body   []byte
+}
+
+// Draft is everything one request would change. It is filled by deciding and then committed, or, on a
+// dry run, only shown.
+type Draft struct {
+	// Results tell what becomes of each object, in the order of the documents.
+	Results []api.ApplyResult
+	// Planning leaves it to the plan to tell why runs could not be created.
+	Planning bool
+	// Show puts into results what would be stored.
+	Show bool
+	// Set is the set of the documents.
+	Set Set
+
+	desk    *Desk
+	records *records.Tables
+	by      api.Caller
+	request string
+	now     metav1.Time
+
+	batch
+	rejection
+	selection
+	// typed are the documents of known kinds that the request writes.
+	typed []*Document
+	// classes are the node classes among the documents whose spec changes.
+	classes []advice.ClassChange
+	// going are the objects that a deletion names or takes along; true once they are deleted.
+	going map[api.ObjectRef]bool
+}
+
+// batch is what a draft stores and tells.
+type batch struct {
+	ops    []store.Op
+	bodies []sealable
+	// bundles are works whose bodies are stored, or among bodies.
+	bundles []content.Bundle
+	events  []api.Audit
+	// written maps the position of an op to the result that tells its revision.
+	written map[int]int
+	// erased maps the position of an op to the object whose spec it removes.
+	erased map[int]api.ObjectRef
+	// repeats says that the request wrote a document before.
+	repeats bool
+	// noted are names of objects whose heads are written.
+	noted []string
+}
+
+// selection is what placements select, as it would be.
+type selection struct {
+	// index holds the content; touched says that it differs from what is stored.
+	index   *content.Index
+	touched bool
+	// placements are those the request writes, by key; nil for one that is going.
+	placements map[string]*api.Placement
+	// named are the keys of placements among the documents, changed or not.
+	named map[string]struct{}
+	// cuts are the snapshots that are cut, by the key of their placement.
+	cuts map[string]*api.Snapshot
+	// ended are the pins that what is selected ends, by the key of their placement.
+	ended map[string]*api.Pin
+}
+
+// write adds the spec of an object, and what is said about it, to the draft.
+func (f *Draft) write(spec api.Spec, revision uint64, event string) {
+	table, name := f.records.Place(spec.Object)
+	if last := len(f.Results) - 1; last >= 0 && f.Results[last].Object == spec.Object {
+		f.written[len(f.ops)] = last
+	}
+	f.ops = append(f.ops, table.Put(name, &spec, revision))
+	if table == f.records.Objects {
+		f.noted = append(f.noted, name)
+	}
+	f.audit(records.EventName(spec.Object), event, spec.Object.String())
+	if table == f.records.Placements {
+		last := &f.events[len(f.events)-1]
+		last.Generation, last.Spec = spec.Generation, specIn(spec.Body)
+	}
+}
+
+// specIn is the spec in the body of an object.
+func specIn(body json.RawMessage) json.RawMessage {
+	var object struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	if json.Unmarshal(body, &object) != nil {
+		return nil
+	}
+	return object.Spec
+}
+
+// erase adds the removal of an object's spec.
+func (f *Draft) erase(ref api.ObjectRef, revision uint64) {
+	table, name := f.records.Place(ref)
+	f.erased[len(f.ops)] = ref
+	f.ops = append(f.ops, table.Delete(name, revision))
+	if table == f.records.Objects {
+		f.noted = append(f.noted, name)
+	}
+}
+
+// Audit adds an event about an object to the draft.
+func (f *Draft) Audit(object api.ObjectRef, reason, message string) {
+	f.audit(records.EventName(object), reason, message)
+}
+
+func (f *Draft) audit(object, reason, message string) {
+	f.events = append(f.events, f.by.Audit(api.Audit{
+		Header: api.NewHeader(api.KindAudit), At: f.now, Object: object, Type: "Normal",
+		Reason: reason, Message: message,
+	}))
+}
+
+// cut adds a snapshot for every placement whose selected content differs from its newest one. One that the request
+// writes is always looked at, others when content changed.
+func (f *Draft) cut() error {
+	if f.Blind() {
+		return nil
+	}
+	wanted := make([]*api.Placement, 0, len(f.placements))
+	if f.touched {
+		for _, p := range f.desk.Placements() {
+			if _, written := f.placements[p.Key()]; !written {
+				wanted = append(wanted, p)
+			}
+		}
+	}
+	for _, p := range f.placements {
+		if p != nil {
+			wanted = append(wanted, p)
+		}
+	}
+	slices.SortFunc(wanted, func(a, b *api.Placement) int { return strings.Compare(a.Key(), b.Key()) })
+	for _, p := range wanted {
+		if err := f.cutOne(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package draft
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"flotilla/bus/store"
+	"flotilla/core/advice"
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+	"flotilla/core/validate"
+)
+
+// noteNodes says what is remarkable about the NodePools and InstanceCatalogs of a draft.
+func (d *Desk) noteNodes(f *Draft) {
+	provisioning := sync.OnceValue(func() *disruption.Provisioning { return d.provisioning(f) })
+	for _, doc := range f.typed {
+		switch value := doc.Value.(type) {
+		case *api.NodePool:
+			var record *api.PoolRecord
+			if stored, _, found := d.records.Specs[api.KindNodePool].Get(value.Name); found {
+				record = d.records.PoolRecord(&stored)
+				if before, err := api.SpecOf[api.NodePool](&stored); err == nil {
+					f.note(doc.Object, advice.PoolChange(before, value, record)...)
+				}
+			}
+			f.note(doc.Object, advice.Pool(provisioning(), value, record)...)
+			f.note(doc.Object, advice.ClassMissing(value, func(ref api.ObjectRef) bool { _, held := f.index.Get(ref); return held })...)
+		case *api.InstanceCatalog:
+			f.note(doc.Object, advice.Catalog(provisioning(), value)...)
+		}
+	}
+}
+
+// noteLost says of InstanceCatalogs and node classes that a draft deletes which pools lose them.
+func (d *Desk) noteLost(f *Draft) {
+	catalogs := map[api.ObjectRef]*api.InstanceCatalog{}
+	classes := d.classes(nil)
+	for ref := range f.going {
+		if ref.Kind == api.KindNodePool {
+			delete(classes, ref.Name)
+		}
+		stored, _, found := f.records.Specs[api.KindInstanceCatalog].Get(ref.Name)
+		if !found || ref.Kind != api.KindInstanceCatalog {
+			continue
+		}
+		if catalog, err := api.SpecOf[api.InstanceCatalog](&stored); err == nil {
+			catalogs[ref] = catalog
+		}
+	}
+	if len(catalogs) > 0 {
+		provisioning, going := d.provisioning(f), slices.Collect(maps.Values(catalogs))
+		for ref, catalog := range catalogs {
+			f.note(ref, advice.CatalogGone(provisioning, going, catalog)...)
+		}
+	}
+	for i := range f.Results {
+		object := f.Results[i].Object
+		if _, going := f.going[object]; going {
+			f.note(object, advice.ClassGone(classes.Naming(object))...)
+		}
+	}
+}
+
+// provisioning is what nodes would be made from once a draft is committed. What cannot be read or is on its way out is left
+// out: remarks are made of it, and nothing is decided.
+func (d *Desk) provisioning(f *Draft) *disruption.Provisioning {
+	pools := standing[api.NodePool](f, f.records.Specs[api.KindNodePool])
+	m := &disruption.Provisioning{
+		Catalogs: slices.Collect(maps.Values(standing[api.InstanceCatalog](f, f.records.Specs[api.KindInstanceCatalog]))),
+		Classes:  map[string]string{}, Members: map[string]map[string]string{},
+	}
+	for _, name := range slices.Sorted(maps.Keys(pools)) {
+		m.Pools = append(m.Pools, pools[name])
+	}
+	for name, member := range standing[api.MemberCluster](f, f.records.Members) {
+		after := api.MemberFrom(member, d.records.RecordAfter(name, member), f.now.Time)
+		m.Members[name] = after.Labels
+	}
+	return m
+}
+
+// standing are the objects of a kind that would be there, by name.
+func standing[T any, P api.PointerTo[T]](f *Draft, table *store.Records[api.Spec]) map[string]*T {
+	all := map[string]*T{}
+	for _, entry := range table.All() {
+		if _, going := f.going[entry.Value.Object]; going || entry.Value.Deleted != nil {
+			continue
+		}
+		if value, err := api.SpecOf[T, P](&entry.Value); err == nil {
+			all[entry.Name] = value
+		}
+	}
+	for _, doc := range f.typed {
+		if written := validate.As[T](&doc.Decoded); written != nil {
+			all[doc.Object.Name] = written
+		}
+	}
+	return all
+}
+
+// noteEffects says of a draft which nodes have no price after it, and how many drift by it when that are so
+// many that nobody may have meant it (N20).
+func (d *Desk) noteEffects(f *Draft) {
+	edits := f.edits()
+	if d.options.Nodes == nil || len(edits) == 0 {
+		return
+	}
+	after := d.provisioning(f)
+	if len(after.Pools) == 0 {
+		return // no node is measured against anything, and none has to be counted
+	}
+	nodes := d.options.Nodes()
+	if len(nodes) == 0 {
+		return
+	}
+	before := d.provisioning(&Draft{records: f.records, now: f.now})
+	for i := range f.classes {
+		c := &f.classes[i]
+		for _, pool := range c.Pools {
+			before.Classes[pool], after.Classes[pool] = c.Before, c.After
+		}
+	}
+	advice.Effects(disruption.Effects(nodes, before, after, f.now.Time), edits, func(at api.ObjectRef, note string) { f.note(at, note) })
+}
+
+// edits are the objects of a draft by which nodes may drift: pools first, then catalogs, node classes and
+// members.
+func (f *Draft) edits() []api.ObjectRef {
+	of := func(kind string) (refs []api.ObjectRef) {
+		for _, doc := range f.typed {
+			if doc.Object.Kind == kind {
+				refs = append(refs, doc.Object)
+			}
+		}
+		return refs
+	}
+	var going, classes []api.ObjectRef
+	for ref := range f.going {
+		if ref.Kind == api.KindInstanceCatalog {
+			going = append(going, ref)
+		}
+	}
+	for i := range f.classes {
+		classes = append(classes, f.classes[i].Object)
+	}
+	return slices.Concat(of(api.KindNodePool), of(api.KindInstanceCatalog), going, classes, of(api.KindMemberCluster))
+}

@@ -1,0 +1,67 @@
+package draft
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/core/seal"
+	"flotilla/core/strict"
+)
+
+// redacted is a body with digests in the place of values of Secrets.
+func (f *Draft) redacted(body json.RawMessage) (json.RawMessage, error) {
+	var tree map[string]any
+	if err := kjson.Unmarshal(body, &tree); err != nil {
+		return nil, fmt.Errorf("decoding: %w", err)
+	}
+	content.Redact(tree, f.desk.store.Keys)
+	return json.Marshal(tree)
+}
+
+// unredacted is a document with the values of what is stored in the place of their digests, so that what `get` shows can
+// be applied again. It lists the paths of digests that are of no such value.
+func (d *Desk) unredacted(ctx context.Context, raw json.RawMessage) (whole json.RawMessage, unknown []string, err error) {
+	return unredacted(raw, func(ref api.ObjectRef) (json.RawMessage, error) {
+		stored, _, found := d.storedOf(ref)
+		if !found || stored.Digest == "" {
+			return json.RawMessage("{}"), nil
+		}
+		return d.whole(ctx, &stored)
+	}, d.store.Keys)
+}
+
+// unredacted is that of a document, with the values of what stored returns; nil: of nothing.
+func unredacted(raw json.RawMessage, stored func(api.ObjectRef) (json.RawMessage, error), keys *seal.Keyring) (whole json.RawMessage, unknown []string, err error) {
+	var document, held map[string]any
+	if !bytes.Contains(raw, []byte(content.RedactedBegin)) || kjson.Unmarshal(raw, &document) != nil {
+		return raw, nil, nil
+	}
+	if stored != nil {
+		body, err := stored(content.RefOf(document))
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := kjson.Unmarshal(body, &held); err != nil {
+			return nil, nil, fmt.Errorf("decoding what is stored of %s: %w", content.RefOf(document), err)
+		}
+	}
+	unknown = content.Unredact(document, held, keys)
+	whole, err = json.Marshal(document)
+	return whole, unknown, err
+}
+
+// refuseDigests refuses a document in which digests stand where values belong.
+func (r *refusal) refuseDigests(number int, doc *Document, paths []string) {
+	for _, path := range paths {
+		r.faults = append(r.faults, strict.Fault{
+			Object: doc.Object.String(), Document: number, Path: path, Found: "a digest, which is shown in the place of another value than the one that is stored",
+			Expected: "a value; `flotilla get --show-secrets -o yaml` shows them",
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package draft
+
+import (
+	"fmt"
+	"slices"
+
+	"flotilla/bus/store"
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/core/phrase"
+	"flotilla/core/rollout"
+	"flotilla/subjects"
+)
+
+// cutOne cuts a snapshot of p when what it selects changed, and removes those beyond its history.
+func (f *Draft) cutOne(p *api.Placement) error {
+	if p.DeletionTimestamp != nil {
+		return nil
+	}
+	selected := f.Selected(p)
+	past, broken := f.History(p), f.brokenSnapshots(p.Key())
+	next, ended := past.Follow(&selected)
+	if ended {
+		f.unpinned(p, past.Newest())
+	}
+	switch {
+	case next != nil:
+	case len(broken) == 0:
+		return nil
+	case past.Newest().Pinned():
+		next = past.Newest() // once more, behind what cannot be read
+	default:
+		next = &selected
+	}
+	return f.cutAs(p, *next, broken)
+}
+
+// History are the snapshots of a placement that are kept, oldest first, without those of a former one of its name.
+func (f *Draft) History(p *api.Placement) rollout.History {
+	return f.records.History(p.Key(), string(p.UID))
+}
+
+// CutAs makes a snapshot the newest of its placement.
+func (f *Draft) CutAs(p *api.Placement, next api.Snapshot) error {
+	return f.cutAs(p, next, f.brokenSnapshots(p.Key()))
+}
+
+func (f *Draft) cutAs(p *api.Placement, next api.Snapshot, broken map[string]int64) error {
+	kept := f.records.Snapshots.Group(p.Key())
+	if err := f.bundle(&next, kept); err != nil {
+		return fmt.Errorf("cutting a snapshot of %s: %w", p.Key(), err)
+	}
+	next.Index = 1
+	if len(kept) > 0 {
+		next.Index = kept[len(kept)-1].Value.Index + 1
+	}
+	for name, index := range broken { // what took its number must not be taken for it
+		next.Index = max(next.Index, index+1)
+		f.ops = append(f.ops, f.records.Snapshots.Delete(name, f.records.Snapshots.Revision(name)))
+	}
+	f.ops = append(f.ops, f.records.Snapshots.Put(subjects.SnapshotName(p.Key(), next.Index), &next, 0))
+	f.cuts[p.Key()] = &next
+	f.auditSnapshot(p, &next)
+	f.forget(p, kept)
+	return nil
+}
+
+// bundle lays out what holds the manifests of a snapshot: as an earlier one of the placement does that held the same,
+// else in bundles that are built upon an earlier one where that saves much.
+func (f *Draft) bundle(next *api.Snapshot, kept []store.Entry[api.Snapshot]) error {
+	plan := content.Plan{Keys: f.desk.store.Keys, Limit: f.desk.store.Content.BundleLimit(), Size: f.sizeOf}
+	for i := range kept {
+		earlier := &kept[i].Value
+		if slices.Equal(earlier.Manifests, next.Manifests) {
+			next.Work, next.Packs = earlier.Work, earlier.Packs
+			return nil
+		}
+		if len(earlier.Packs) == 0 {
+			plan.Earlier = append(plan.Earlier, content.Earlier{Work: earlier.Work, Manifests: earlier.Manifests})
+		}
+	}
+	bundles, err := plan.Bundles(next.Manifests)
+	if err != nil {
+		return err
+	}
+	f.bundles = append(f.bundles, bundles...)
+	work := &bundles[len(bundles)-1]
+	next.Work = work.Digest
+	for i := range work.Work.Packs {
+		next.Packs = append(next.Packs, work.Work.Packs[i].Digest)
+	}
+	return nil
+}
+
+// sizeOf is how long the body of a manifest is at most: what snapshots refer to is what was applied, or less.
+func (f *Draft) sizeOf(m api.Manifest) int { return f.index.SizeOf(&m) }
+
+// brokenSnapshots are those of a placement that cannot be read, with their indices.
+func (f *Draft) brokenSnapshots(placement string) map[string]int64 {
+	broken := map[string]int64{}
+	for name := range f.records.Snapshots.Broken() {
+		if of, index, ok := subjects.SplitSnapshot(name); ok && of == placement {
+			broken[name] = index
+		}
+	}
+	return broken
+}
+
+// Blind says that content is stored that cannot be read and that the draft does not write: a snapshot
+// would lack it, and members would delete it. No snapshots are cut until somebody applies or deletes it.
+func (f *Draft) Blind() bool {
+	var unread []string
+	for name := range f.records.Objects.Broken() {
+		if !slices.Contains(f.noted, name) {
+			unread = append(unread, name)
+		}
+	}
+	if len(unread) == 0 {
+		return false
+	}
+	slices.Sort(unread)
+	for i := range f.Results {
+		f.Results[i].Notes = append(f.Results[i].Notes, "no snapshots are cut while stored objects cannot be read, apply or delete them: "+phrase.Enumerate(unread))
+	}
+	return true
+}
+
+// Selected returns the snapshot p would have now, without its index and work.
+func (f *Draft) Selected(p *api.Placement) api.Snapshot {
+	snapshot := api.Snapshot{
+		Header: api.NewHeader(api.KindSnapshot), Placement: p.Key(), UID: string(p.UID), Created: f.now,
+		Manifests: []api.Manifest{}, By: f.by.Name, Request: f.request,
+	}
+	manifests, err := content.Select(p.Spec.ResourceSelectors, p.Namespace, f.index)
+	if err != nil {
+		snapshot.Error = err.Error()
+		return snapshot
+	}
+	snapshot.Manifests = append(snapshot.Manifests, manifests...)
+	return snapshot
+}
+
+func (f *Draft) auditSnapshot(p *api.Placement, s *api.Snapshot) {
+	event := api.Audit{
+		Header: api.NewHeader(api.KindAudit), At: f.now, Object: subjects.KindPlacement + "/" + p.Key(), Type: "Normal",
+		Reason: "SnapshotCut", By: "door", Request: f.by.Request, Snapshot: s.Index,
+		Message: fmt.Sprintf("snapshot %d holds %s", s.Index, phrase.Count(len(s.Manifests), "object")),
+	}
+	if s.Error != "" {
+		event.Type, event.Reason = "Warning", "InvalidResourceSelectors"
+		event.Message = fmt.Sprintf("snapshot %d: %s", s.Index, s.Error)
+	}
+	f.events = append(f.events, event)
+}
+
+// forget removes the oldest snapshots once there are more than the history limit, the new one
+// included; a snapshot that a release still names, or that a staged run is to bring, is kept.
+func (f *Draft) forget(p *api.Placement, kept []store.Entry[api.Snapshot]) {
+	limit := api.DefaultRevisionHistoryLimit
+	if p.Spec.RevisionHistoryLimit != nil {
+		limit = int(*p.Spec.RevisionHistoryLimit)
+	}
+	surplus := len(kept) + 1 - limit
+	if surplus <= 0 {
+		return
+	}
+	release, _, _, err := f.records.Releases.Find(p.Key())
+	if err != nil {
+		return // it may name any of them
+	}
+	released := f.carried(p)
+	for i := range release.Entries {
+		e := &release.Entries[i]
+		released[e.Snapshot] = true
+		if e.Earlier != nil {
+			released[e.Earlier.Snapshot] = true
+		}
+	}
+	for _, old := range kept[:surplus] {
+		if !released[old.Value.Index] {
+			f.ops = append(f.ops, f.records.Snapshots.Delete(old.Name, old.Revision))
+		}
+	}
+}

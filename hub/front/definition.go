@@ -1,0 +1,207 @@
+package front
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/util/jsonpath"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// definitionKind is the kind whose objects define further kinds.
+var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+
+// definition is what a CustomResourceDefinition says of a kind in one version.
+type definition struct {
+	of         string // the definition, by uid and generation
+	structural *structuralschema.Structural
+	model      *spec.Schema
+	types      managedfields.TypeConverter
+	columns    []column
+	categories []string
+}
+
+// defined are the kinds that a definition brings: its newest version that is served, as objects lie in the hub in one.
+func defined(u *unstructured.Unstructured) (*kind, error) {
+	var crd apiextensionsv1.CustomResourceDefinition
+	text, err := json.Marshal(u.Object)
+	if err == nil {
+		err = json.Unmarshal(text, &crd)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if group := crd.Spec.Group; !strings.Contains(group, ".") || u.GetName() != crd.Spec.Names.Plural+"."+group {
+		return nil, fmt.Errorf("found the group %q and the name %s, expected a group with a dot, and the name PLURAL.GROUP", group, u.GetName())
+	}
+	served := slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return !v.Served })
+	if len(served) == 0 {
+		return nil, fmt.Errorf("no version of it is served")
+	}
+	newest := slices.MaxFunc(served, func(a, b apiextensionsv1.CustomResourceDefinitionVersion) int {
+		return version.CompareKubeAwareVersionStrings(a.Name, b.Name)
+	})
+	k := &kind{
+		GroupVersionKind: schema.GroupVersionKind{Group: crd.Spec.Group, Version: newest.Name, Kind: crd.Spec.Names.Kind},
+		resource:         crd.Spec.Names.Plural, namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped, short: crd.Spec.Names.ShortNames,
+		definition: &definition{of: definitionOf(u), types: managedfields.NewDeducedTypeConverter(), categories: crd.Spec.Names.Categories},
+	}
+	for i := range newest.AdditionalPrinterColumns {
+		if made, ok := printedColumn(&newest.AdditionalPrinterColumns[i]); ok {
+			k.definition.columns = append(k.definition.columns, made)
+		}
+	}
+	if newest.Schema == nil || newest.Schema.OpenAPIV3Schema == nil {
+		return k, nil
+	}
+	return k, k.shaped(newest.Schema.OpenAPIV3Schema)
+}
+
+// definitionOf tells a definition from what it was before, and from another of its name.
+func definitionOf(u *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s/%d", u.GetUID(), u.GetGeneration())
+}
+
+// shaped takes in the schema of a kind.
+func (k *kind) shaped(props *apiextensionsv1.JSONSchemaProps) error {
+	internal := &apiextensions.JSONSchemaProps{}
+	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, internal, nil)
+	if err != nil {
+		return err
+	}
+	if k.definition.structural, err = structuralschema.NewStructural(internal); err != nil {
+		return err
+	}
+	text, err := json.Marshal(props)
+	if err != nil {
+		return err
+	}
+	model := &spec.Schema{}
+	if err := json.Unmarshal(text, model); err != nil {
+		return err
+	}
+	delete(model.Properties, "metadata") // which is that of every object
+	model.AddExtension(gvkExtension, []any{k.named()})
+	k.definition.model = model
+	k.definition.types, err = managedfields.NewTypeConverter(map[string]*spec.Schema{k.Kind: withMetadata(model)}, false)
+	return err
+}
+
+// withMetadata is a model for server-side apply, where what is no field of the model would be refused.
+func withMetadata(model *spec.Schema) *spec.Schema {
+	whole := *model
+	whole.Properties = map[string]spec.Schema{}
+	maps.Copy(whole.Properties, model.Properties)
+	metadata := anything()
+	metadata.AddExtension("x-kubernetes-preserve-unknown-fields", true)
+	whole.Properties["metadata"] = *metadata
+	for _, name := range []string{"apiVersion", "kind"} {
+		whole.Properties[name] = *spec.StringProperty()
+	}
+	return &whole
+}
+
+// tidy drops from an object what its kind has not, says what that was, and fills in what the definition does.
+func (d *definition) tidy(u *unstructured.Unstructured) error {
+	if d.structural == nil {
+		return nil
+	}
+	status, told := u.Object["status"] // which the hub tells of every kind
+	delete(u.Object, "status")
+	unknown := pruning.PruneWithOptions(u.Object, d.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	defaulting.Default(u.Object, d.structural)
+	if told {
+		u.Object["status"] = status
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	faults := make([]error, len(unknown))
+	for i, path := range unknown {
+		faults[i] = fmt.Errorf("unknown field %q", path)
+	}
+	return runtime.NewStrictDecodingError(faults)
+}
+
+// printedColumn is a column of a table as a definition says it.
+func printedColumn(c *apiextensionsv1.CustomResourceColumnDefinition) (column, bool) {
+	parsed := func() (*jsonpath.JSONPath, error) { // for each use: using one changes it
+		path := jsonpath.New(c.Name).AllowMissingKeys(true)
+		return path, path.Parse("{" + c.JSONPath + "}")
+	}
+	if _, err := parsed(); err != nil || strings.EqualFold(c.Name, "age") {
+		return column{}, false
+	}
+	return column{c.Name, c.Priority > 0, func(o map[string]any) any {
+		path, err := parsed()
+		if err != nil {
+			return nil
+		}
+		found, err := path.FindResults(o)
+		if err != nil || len(found) == 0 || len(found[0]) == 0 {
+			return nil
+		}
+		return fmt.Sprint(found[0][0].Interface())
+	}}, true
+}
+
+// current is what is served now, with the kinds that are defined.
+func (f *Front) current(ctx context.Context) *served {
+	now := f.now.Load()
+	shelf := f.shelf(f.definitions, true)
+	if shelf.fresh(ctx) != nil {
+		return now // as it was when the door answered last
+	}
+	found, number := shelf.list("")
+	if number == now.number {
+		return now
+	}
+	f.serving.Lock()
+	defer f.serving.Unlock()
+	if now = f.now.Load(); now.number >= number {
+		return now
+	}
+	next, err := f.define(now, found, number)
+	if err != nil {
+		f.Log.Warn().Err(err).Msg("kinds that are defined cannot be served")
+		return now
+	}
+	f.now.Store(next)
+	f.drop(next)
+	return next
+}
+
+// define serves what is built in and the kinds of definitions; what was served and did not change goes on as it was.
+func (f *Front) define(before *served, found []*item, number uint64) (*served, error) {
+	all := slices.Clone(f.builtIn)
+	for _, one := range found {
+		k, err := defined(one.object)
+		if err != nil {
+			f.Log.Warn().Err(err).Str("definition", one.object.GetName()).Msg("a kind that is defined cannot be served")
+			continue
+		}
+		if slices.ContainsFunc(f.builtIn, func(b *kind) bool { return b.Group == k.Group }) {
+			f.Log.Warn().Str("definition", one.object.GetName()).Msg("a kind that is defined is in a group that is built in, and not served")
+			continue
+		}
+		if was := before.byResource[k.groupVersionResource()]; was != nil && was.definition.of == k.definition.of {
+			k = was
+		}
+		all = append(all, k)
+	}
+	return f.made(all, before.ways, number)
+}

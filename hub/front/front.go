@@ -1,0 +1,292 @@
+package front
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	"k8s.io/apiserver/pkg/endpoints/filters"
+	"k8s.io/apiserver/pkg/endpoints/handlers"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
+	serverfilters "k8s.io/apiserver/pkg/server/filters"
+)
+
+const (
+	// requestTimeout is for how long a request may take that is no watch.
+	requestTimeout = time.Minute
+	// leastWatch is for how long a watch lasts at least whose client does not say.
+	leastWatch = 30 * time.Minute
+	// At most so many requests are worked on at once, of those that read and of those that write.
+	mostReading = 400
+	mostWriting = 200
+)
+
+// Options of New.
+type Options struct {
+	Door    Door
+	Version string
+	Now     func() time.Time
+	Log     zerolog.Logger
+}
+
+// Front serves the Kubernetes API.
+type Front struct {
+	Options
+	http.Handler
+	people      *people
+	codec       codec
+	builtIn     []*kind
+	definitions *kind // of definitions
+
+	life context.Context //nolint:containedctx // ends with the front: watches and what is followed
+	end  context.CancelFunc
+	all  sync.WaitGroup
+
+	watching crowd
+
+	serving sync.Mutex // held while another is made of what is served
+	now     atomic.Pointer[served]
+
+	mu      sync.Mutex
+	shelves map[held]*shelf
+}
+
+// held is whose a shelf is: of a kind, with values of Secrets or without.
+type held struct {
+	kind   *kind
+	values bool
+}
+
+// served is what is served at a time.
+type served struct {
+	*kinds
+	ways   map[*kind]*way
+	info   *discoverable
+	number uint64 // of the definitions that it was made of
+}
+
+// way is how requests for one kind are answered.
+type way struct {
+	storage *storage
+	scope   *handlers.RequestScope
+	scale   *handlers.RequestScope // nil where nothing is scaled
+}
+
+// New returns what answers requests to the Kubernetes API. Close ends it.
+func New(o Options) (*Front, error) {
+	f := &Front{Options: o, people: newPeople(o.Door, o.Now), codec: newCodec(), builtIn: builtInKinds(), shelves: map[held]*shelf{}}
+	f.life, f.end = context.WithCancel(context.Background())
+	first, err := f.made(f.builtIn, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	f.definitions = first.byResource[definitionKind.GroupVersion().WithResource("customresourcedefinitions")]
+	f.now.Store(first)
+	f.Handler = f.filtered(http.HandlerFunc(f.serve))
+	return f, nil
+}
+
+// made is what serves some kinds. The ways of kinds that were served before are as they were.
+func (f *Front) made(all []*kind, before map[*kind]*way, number uint64) (*served, error) {
+	s := &served{kinds: newKinds(all), ways: map[*kind]*way{}, number: number}
+	for _, k := range all {
+		if s.ways[k] = before[k]; s.ways[k] != nil {
+			continue
+		}
+		var err error
+		if s.ways[k], err = f.way(k); err != nil {
+			return nil, err
+		}
+	}
+	s.info = newDiscovery(s.kinds)
+	var err error
+	s.info.openapi, err = openapi(s.kinds)
+	return s, err
+}
+
+func (f *Front) way(k *kind) (*way, error) {
+	table := tables{k, f.Now}
+	scope, err := f.newScope(k, table)
+	if err != nil {
+		return nil, err
+	}
+	made := &way{storage: &storage{TableConvertor: table, front: f, kind: k}, scope: scope}
+	if k.scales() {
+		made.scale, err = scaleScope(scope)
+	}
+	return made, err
+}
+
+// Close ends watches and what is followed.
+func (f *Front) Close() {
+	f.end()
+	f.all.Wait()
+}
+
+// filtered has requests pass who asks, what for, and whether they may.
+func (f *Front) filtered(next http.Handler) http.Handler {
+	resolver := &genericrequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+	long := func(_ *http.Request, info *genericrequest.RequestInfo) bool { return info.Verb == "watch" }
+	next = filters.WithAuthorization(next, f, metaCodecs)
+	next = serverfilters.WithMaxInFlightLimit(next, mostReading, mostWriting, long)
+	next = filters.WithAuthentication(next, bearertoken.New(f.people), http.HandlerFunc(f.turnedAway), nil, nil)
+	next = serverfilters.WithTimeoutForNonLongRunningRequests(next, long)
+	next = filters.WithRequestDeadline(next, nil, nil, long, metaCodecs, requestTimeout)
+	next = filters.WithWarningRecorder(next)
+	next = filters.WithCacheControl(next)
+	next = filters.WithRequestInfo(next, resolver)
+	next = filters.WithRequestReceivedTimestamp(next)
+	next = filters.WithAuditInit(next)
+	next = serverfilters.WithPanicRecovery(next, resolver)
+	return f.noted(next)
+}
+
+// noted keeps token and address of a request, and ends it with the front.
+func (f *Front) noted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(f.life, cancel)()
+		host, _, _ := net.SplitHostPort(r.RemoteAddr)
+		ctx = context.WithValue(ctx, addressKey{}, host)
+		ctx = context.WithValue(ctx, tokenKey{}, bearer(r))
+		ctx = context.WithValue(ctx, troubleKey{}, new(trouble))
+		for name := range r.Header {
+			if strings.HasPrefix(name, "Impersonate-") {
+				f.refuse(w, r, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("nobody asks as another: ask with a token of theirs")))
+				return
+			}
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// refuse answers with an error.
+func (f *Front) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	responsewriters.ErrorNegotiated(err, metaCodecs, metaVersion, w, r)
+}
+
+// turnedAway answers whoever was not let in: because of their token, or because nobody can say whose it is.
+func (f *Front) turnedAway(w http.ResponseWriter, r *http.Request) {
+	if met, _ := r.Context().Value(troubleKey{}).(*trouble); met != nil && met.err != nil {
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+		f.refuse(w, r, apierrors.NewServiceUnavailable("whose the token is cannot be said now: "+met.err.Error()))
+		return
+	}
+	filters.Unauthorized(metaCodecs).ServeHTTP(w, r)
+}
+
+// shelf is the one of a kind, followed from the first time that it is asked for: values of Secrets, wherever they lie, are in it
+// where whoever asks sees them.
+func (f *Front) shelf(k *kind, values bool) *shelf {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.shelves[held{k, values}]
+	if s == nil {
+		s = newShelf(f.life, k, f.Door, values)
+		f.shelves[held{k, values}] = s
+		f.all.Go(s.follow)
+	}
+	return s
+}
+
+// drop ends the shelves of kinds that are served no more.
+func (f *Front) drop(now *served) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for of, s := range f.shelves {
+		if now.ways[of.kind] == nil {
+			s.end()
+			delete(f.shelves, of)
+		}
+	}
+}
+
+// serve answers a request that was let in.
+func (f *Front) serve(w http.ResponseWriter, r *http.Request) {
+	info, _ := genericrequest.RequestInfoFrom(r.Context())
+	if info == nil || !info.IsResourceRequest {
+		f.plain(w, r)
+		return
+	}
+	if info.Verb == "create" && isReview(info.APIGroup, info.Resource) {
+		f.review(w, r, info)
+		return
+	}
+	now := f.now.Load()
+	k := now.of(info)
+	if k == nil || k.definition != nil { // it may be defined by now, or no more
+		now = f.current(r.Context())
+		k = now.of(info)
+	}
+	switch {
+	case k != nil && info.Subresource == "":
+		f.answer(now.ways[k], info)(w, r)
+	case k != nil && info.Subresource == "scale" && k.scales():
+		f.scale(now.ways[k], info)(w, r)
+	default:
+		f.missing(w, r, info)
+	}
+}
+
+// answer is the handler of Kubernetes for a verb.
+func (f *Front) answer(by *way, info *genericrequest.RequestInfo) http.HandlerFunc {
+	s, scope := by.storage, by.scope
+	switch info.Verb {
+	case "get":
+		return handlers.GetResource(s, scope)
+	case "list", "watch":
+		return handlers.ListResource(s, s, scope, info.Verb == "watch", leastWatch)
+	case "create":
+		return handlers.CreateResource(s, scope, nil)
+	case "update":
+		return handlers.UpdateResource(s, scope, nil)
+	case "patch":
+		return handlers.PatchResource(s, scope, nil, s.kind.patches())
+	case "delete":
+		return handlers.DeleteResource(s, true, scope, nil)
+	case "deletecollection":
+		return handlers.DeleteCollection(s, true, scope, nil)
+	}
+	return func(w http.ResponseWriter, r *http.Request) { f.missing(w, r, info) }
+}
+
+// scale is the handler of Kubernetes for a verb on the scale of an object.
+func (f *Front) scale(by *way, info *genericrequest.RequestInfo) http.HandlerFunc {
+	s, scope := scales{by.storage}, by.scale
+	switch info.Verb {
+	case "get":
+		return handlers.GetResource(s, scope)
+	case "update":
+		return handlers.UpdateResource(s, scope, nil)
+	case "patch":
+		return handlers.PatchResource(s, scope, nil, []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.StrategicMergePatchType)})
+	}
+	return func(w http.ResponseWriter, r *http.Request) { f.missing(w, r, info) }
+}
+
+// plain answers what asks for no object.
+func (f *Front) plain(w http.ResponseWriter, r *http.Request) {
+	switch path := strings.TrimSuffix(r.URL.Path, "/"); path {
+	case "/healthz", "/livez", "/readyz":
+		_, _ = fmt.Fprint(w, "ok")
+	case "/version":
+		f.version(w)
+	default:
+		f.current(r.Context()).info.serve(w, r, path)
+	}
+}

@@ -1,0 +1,180 @@
+package front_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"flotilla/core/api"
+)
+
+// hugeAmount takes all memory that there is, where it is read.
+const hugeAmount = "1234567890123456789e2000000000"
+
+// What holds a Secret inside shows viewers digests, as everywhere else.
+func TestViewersSeeNoValueInsideOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	envelopes := schema.GroupVersionResource{Group: api.GroupPlacement, Version: "v1beta1", Resource: "resourceenvelopes"}
+	secret := map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "key", "namespace": "shop"}, "data": map[string]any{"password": "aGlkZGVu"}}
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": envelopes.GroupVersion().String(), "kind": api.KindResourceEnvelope,
+		"metadata": map[string]any{"name": "keys", "namespace": "shop", "annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": `{"data":{"key":{"data":{"password":"aGlkZGVu"}}}}`}},
+		"data":     map[string]any{"key": secret},
+	}}
+	f.admin().create(envelopes, u)
+	for role, sees := range map[api.Role]bool{api.RoleViewer: false, api.RoleOperator: true} {
+		c := f.client(f.as(f.hub, "some-"+string(role), role)).Resource(envelopes).Namespace("shop")
+		found, err := c.Get(t.Context(), "keys", metav1.GetOptions{})
+		require.NoError(t, err)
+		list, err := c.List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		w, err := c.Watch(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		for _, o := range []any{found.Object, list.Items[0].Object, next(t, w).Object} {
+			text := fmt.Sprint(o)
+			require.Equal(t, sees, strings.Contains(text, "password:aGlkZGVu"), text)
+			if !sees {
+				require.NotContains(t, text, "aGlkZGVu")
+			}
+		}
+		w.Stop()
+	}
+}
+
+// post sends a body as it is.
+func (f *fleet) post(config *rest.Config, path, media, body string, header ...string) (int, string) {
+	f.t.Helper()
+	transport, err := rest.TransportFor(config)
+	require.NoError(f.t, err)
+	request, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, config.Host+path, bytes.NewReader([]byte(body)))
+	require.NoError(f.t, err)
+	request.Header.Set("Content-Type", media)
+	for i := 0; i+1 < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	answer, err := transport.RoundTrip(request)
+	require.NoError(f.t, err)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(f.t, err)
+	require.NoError(f.t, answer.Body.Close())
+	return answer.StatusCode, string(text)
+}
+
+// No amount that is sent is read before its bounds are looked at, in whatever form and wherever it is sent.
+func TestAmountsThatTakeAllMemory(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	viewer, operator := f.as(f.hub, "vera", api.RoleViewer), f.as(f.hub, "olga", api.RoleOperator)
+	pod := fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"shop"},"spec":{"containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":%q}}}]}}`, hugeAmount)
+	code, _ := f.post(viewer, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "application/json", pod)
+	require.Equal(t, http.StatusBadRequest, code)
+	code, text := f.post(operator, "/api/v1/namespaces/shop/pods?fieldValidation=Strict", "application/json", pod)
+	require.Equal(t, http.StatusUnprocessableEntity, code, text)
+
+	// As protobuf, by hand: whoever makes it by the type would read the amount.
+	field := func(n int, text string) string { return string([]byte{byte(n<<3 | 2), byte(len(text))}) + text }
+	amount := field(2, field(1, "cpu")+field(2, field(1, hugeAmount)))
+	container := field(1, "c") + field(8, field(1, amount[2:]))
+	body := "k8s\x00" + field(1, field(1, "v1")+field(2, "Pod")) + field(2, field(1, field(1, "p")+field(3, "shop"))+field(2, field(2, container)))
+	code, text = f.post(operator, "/api/v1/namespaces/shop/pods", "application/vnd.kubernetes.protobuf", body)
+	require.Equal(t, http.StatusBadRequest, code, text)
+	require.Contains(t, text, "exponent")
+}
+
+// A patch that copies itself grows no further than a bound.
+func TestAPatchThatCopiesItself(t *testing.T) {
+	t.Parallel()
+	c := startFleet(t).admin()
+	c.create(configMaps, settings("a", map[string]any{"x": "1"}))
+	for copies, fits := range map[int]bool{5: true, 40: false} { // each doubles it
+		ops := make([]string, copies)
+		for i := range ops {
+			ops[i] = fmt.Sprintf(`{"op":"copy","from":"/data","path":"/data/x%d"}`, i)
+		}
+		ops = append(ops, `{"op":"replace","path":"/data","value":{}}`)
+		_, err := c.maps().Patch(t.Context(), "a", types.JSONPatchType, []byte("["+strings.Join(ops, ",")+"]"), metav1.PatchOptions{})
+		require.Equal(t, fits, err == nil, "%d: %v", copies, err)
+		require.Equal(t, !fits, apierrors.IsInvalid(err), "%d: %v", copies, err)
+	}
+}
+
+// Nobody asks as another, and nobody is told that they may do all because they may look.
+func TestNobodyAsksAsAnother(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	code, text := f.post(f.as(f.hub, "ada", api.RoleAdmin), "/api/v1/namespaces", "application/json", `{}`, "Impersonate-User", "vera")
+	require.Equal(t, http.StatusForbidden, code)
+	require.Contains(t, text, "nobody asks as another")
+	for role, may := range map[api.Role]bool{api.RoleViewer: false, api.RoleAdmin: true} {
+		typed, err := kubernetes.NewForConfig(f.as(f.hub, "some-"+string(role), role))
+		require.NoError(t, err)
+		answer, err := typed.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "*", Group: "*", Resource: "*"}},
+		}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		require.Equal(t, may, answer.Status.Allowed, role)
+	}
+}
+
+// Of many objects that go at once each deletion is told, also to who was cut off in between.
+func TestDeletionsAtOnceAreToldOneByOne(t *testing.T) {
+	t.Parallel()
+	c := startFleet(t).admin()
+	ctx := t.Context()
+	c.create(namespaces, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop"}}})
+	for _, name := range []string{"a", "b", "c"} {
+		c.create(configMaps, settings(name, nil))
+	}
+	list, err := c.maps().List(ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	w, err := c.maps().Watch(ctx, metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+	require.NoError(t, err)
+	require.NoError(t, c.Resource(namespaces).Delete(ctx, "shop", metav1.DeleteOptions{}))
+	first := next(t, w)
+	w.Stop()
+	require.True(t, strings.HasPrefix(told(first), "DELETED"), told(first))
+	again, err := c.maps().Watch(ctx, metav1.ListOptions{ResourceVersion: first.Object.(*unstructured.Unstructured).GetResourceVersion()})
+	require.NoError(t, err)
+	defer again.Stop()
+	gone := map[string]bool{told(first): true, told(next(t, again)): true, told(next(t, again)): true}
+	require.Equal(t, map[string]bool{"DELETED a": true, "DELETED b": true, "DELETED c": true}, gone)
+}
+
+// While no hub leads nobody can say whose a token is, which is no reason to throw it away.
+func TestWhileNobodyLeads(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	second := f.start("second")
+	config := f.as(second, "olga", api.RoleOperator)
+	f.server.Stop(t)
+	code, text := f.post(config, "/api/v1/namespaces", "application/json", "{}")
+	require.Equal(t, http.StatusServiceUnavailable, code, text)
+}
+
+// No digest stands in the place of a value, not even in a dry run.
+func TestADryRunOfASecret(t *testing.T) {
+	t.Parallel()
+	c := startFleet(t).admin()
+	secret := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "key", "namespace": "shop"}, "data": map[string]any{"password": "aGlkZGVu"},
+	}}
+	shown, err := c.Resource(secretsOf).Namespace("shop").Create(t.Context(), secret, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"password": "aGlkZGVu"}, shown.Object["data"])
+	_, err = c.Resource(secretsOf).Namespace("shop").Get(t.Context(), "key", metav1.GetOptions{})
+	require.True(t, apierrors.IsNotFound(err), "%v", err)
+}

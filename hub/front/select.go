@@ -1,0 +1,54 @@
+package front
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// chooser says whether selectors choose an object.
+func chooser(o *metainternalversion.ListOptions) func(*unstructured.Unstructured) bool {
+	if o == nil {
+		return func(*unstructured.Unstructured) bool { return true }
+	}
+	return func(u *unstructured.Unstructured) bool {
+		if o.LabelSelector != nil && !o.LabelSelector.Matches(labels.Set(u.GetLabels())) {
+			return false
+		}
+		return o.FieldSelector == nil || o.FieldSelector.Matches(fieldsOf{u})
+	}
+}
+
+// selectable are the fields that objects are selected by, beside their names and namespaces.
+var selectable = map[string][]string{"Secret": {"type"}, "Namespace": {"status.phase"}}
+
+// fieldsOf are the fields of an object, by path.
+type fieldsOf struct{ *unstructured.Unstructured }
+
+// Has says that there is a field.
+func (f fieldsOf) Has(path string) bool { return f.Get(path) != "" }
+
+// Get is the text in a field.
+func (f fieldsOf) Get(path string) string {
+	text, _, _ := unstructured.NestedString(f.Object, strings.Split(path, ".")...)
+	return text
+}
+
+// token is where a list goes on, behind a key.
+func token(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }
+
+// continued is the key behind which a list goes on, empty for the first page.
+func continued(o *metainternalversion.ListOptions) (string, error) {
+	if o == nil || o.Continue == "" {
+		return "", nil
+	}
+	key, err := base64.RawURLEncoding.DecodeString(o.Continue)
+	if err != nil {
+		return "", fmt.Errorf("found continue %q, expected what a list gave", o.Continue)
+	}
+	return string(key), nil
+}
