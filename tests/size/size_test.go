@@ -32,14 +32,32 @@ func TestWhatIsCounted(t *testing.T) {
 	// package a, func one() int { return 1 }, func two() { one(); one() }; package a, type wide struct { _ int … }
 	require.Equal(t, 2+9+13+2+5+2*(mostFields+1), c.tokens)
 	require.ElementsMatch(t, []int{1, 3}, c.functions)
-	require.Equal(t, []wide{{"m/a.wide", 16}}, c.wide)
+	require.Equal(t, []structure{{name: "m/a.wide", fields: 16}}, c.structs)
 }
 
 func TestAbove(t *testing.T) {
 	within := counts{lines: mostLines, files: mostFiles}
 	require.Empty(t, within.above("m/a"))
-	beyond := counts{lines: mostLines + 1, files: mostFiles + 1, wide: []wide{{"m/a.wide", mostFields + 1}}}
+	beyond := counts{lines: mostLines + 1, files: mostFiles + 1, structs: []structure{{"m/a.wide", mostFields, []string{"m/b.one"}}, {"m/a.narrow", mostFields, nil}}}
 	require.Equal(t, []string{"m/a lines", "m/a files", "m/a.wide"}, beyond.above("m/a"))
+}
+
+// Fields that were moved into an embedded struct are still fields.
+func TestEmbeddedStructsAreTheirFields(t *testing.T) {
+	dir := t.TempDir()
+	fields := func(n int) string { return strings.Repeat("\t_ int\n", n) }
+	for path, text := range map[string]string{
+		"a.go": "package a\n\nimport (\n\tother \"m/b\"\n\t\"sync\"\n)\n\ntype whole struct {\n\tpart\n\t*other.Most\n\tsync.Mutex\n}\n\ntype part struct {\n\tx, y int\n}\n",
+		"b.go": "package b\n\ntype Most struct {\n\tList[int]\n" + fields(13) + "}\n\ntype List[T any] struct {\n\t*List[T]\n}\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600))
+	}
+	a, err := count(built{Dir: dir, ImportPath: "m/a", GoFiles: []string{"a.go"}})
+	require.NoError(t, err)
+	b, err := count(built{Dir: dir, ImportPath: "m/b", GoFiles: []string{"b.go"}})
+	require.NoError(t, err)
+	a.add(b)
+	require.Equal(t, []wide{{"m/a.whole", 2 + 13 + 1 + 1}}, flattened(a.structs))
 }
 
 // Packages and structs stay within the bounds, but for those that are excepted by name; and each exception is needed.
