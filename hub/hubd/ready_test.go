@@ -1,8 +1,9 @@
 package hubd_test
 
 import (
-	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -56,13 +57,15 @@ func TestReadiness(t *testing.T) {
 	code, body = bustest.Get(t, at+"/readyz")
 	require.Equal(t, http.StatusOK, code, body)
 	running.Stop(t)
+	// A question that was on its way when the server stopped found a connection, and nobody who led. What is asked for here is the answer
+	// to one that came later.
 	bustest.Eventually(t, func() error {
-		if code, body = bustest.Get(t, at+"/readyz"); code == http.StatusOK {
-			return errors.New("still ready")
+		code, body = bustest.Get(t, at+"/readyz")
+		if code == http.StatusOK || !strings.Contains(body, "[-]connection failed: no connection to nats://") {
+			return fmt.Errorf("found %d: %s", code, body)
 		}
 		return nil
 	})
-	require.Contains(t, body, "[-]connection failed: no connection to nats://")
 	require.Contains(t, body, "[-]leader failed: ")
 	code, body = bustest.Get(t, at+"/healthz")
 	require.Equal(t, http.StatusOK, code)
