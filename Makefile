@@ -3,6 +3,8 @@ GO     ?= go
 export CGO_ENABLED := 0
 # What is built does not depend on the folder: another clone finds it in Go's cache.
 export GOFLAGS ?= -trimpath
+# What runs the tests: .ci/run has what failed run again. Flags are -name=value, since tests/rerun does not know which of them have values.
+GOTEST ?= $(GO) test
 LINT   := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -ldflags "-X flotilla/core/api.Version=$(VERSION)"
@@ -34,7 +36,7 @@ images: static ## Build the images flotilla-agent and flotilla-hub, DOCKER=podma
 
 .PHONY: test
 test: ## Run every test
-	$(GO) test $(TESTFLAGS) ./...
+	$(GOTEST) $(TESTFLAGS) ./...
 
 .PHONY: test-alerts
 test-alerts: ## Try the alerts and the board of configs/grafana with promtool, which is installed on Debian where it is missing
@@ -101,20 +103,34 @@ test-elsewhen: ## Run the tests that read a clock at other moments, or at those 
 	done; test -z "$$failed" || { echo "failed at$$failed"; exit 1; }
 
 .PHONY: test-elsewhen-short
-test-elsewhen-short: ## Run the tests at one other moment, what runs concurrently under the race detector
+test-elsewhen-short: ## Run what runs concurrently under the race detector, at one other moment
 	FLOTILLA_ELSEWHEN=$(MOMENT_SHORT) $(MAKE) --no-print-directory race
-	FLOTILLA_ELSEWHEN=$(MOMENT_SHORT) $(GO) test -count=1 $(UNRACED)
 
-# Recorded decisions are the core's. The command line and what documents say to type run as programs, which are built
-# without the detector; the hubs that they ask are those of tests/house.
-UNRACED := ./tests ./tests/cli ./tests/conformance
-
-# The core starts no goroutine, so it cannot race; the demo and campaigns of faults run programs too, and what is measured
-# is not measured under the detector.
+# The core starts no goroutine, so it cannot race.
 .PHONY: race
-race: ## Run the tests of all that runs concurrently under the race detector
-	CGO_ENABLED=1 $(GO) test -race -count=1 -p 3 -timeout 20m $$($(GO) list ./... | grep -v -e '^flotilla/core' -e '^flotilla/tests/demo' -e '^flotilla/tests/faults' -e '^flotilla/tests/scale' \
-		$(UNRACED:.%=-e '^flotilla%$$'))
+race: ## Run the tests of agent, bus and hub under the race detector
+	CGO_ENABLED=1 $(GOTEST) -race -count=1 -p=3 -timeout=20m ./agent/... ./bus/... ./hub/...
+
+# Recorded decisions are the core's; documents, the command line, the demo and campaigns of faults run programs, which are built
+# without the detector; and what is measured is not measured under it.
+UNRACED := ./tests ./tests/cli ./tests/conformance ./tests/demo ./tests/faults ./tests/scale
+
+.PHONY: race-tests
+race-tests: ## Run the tests of whole fleets under the race detector
+	CGO_ENABLED=1 $(GOTEST) -race -count=1 -p=2 -timeout=30m $$($(GO) list ./tests/... | grep -v $(UNRACED:.%=-e '^flotilla%$$'))
+
+.PHONY: check-all
+check-all: ## Run what .ci/run has no time for, ONLY="race-tests page" some of it; hours
+	@ONLY="$(ONLY)" .ci/check-all
+
+# Packages are run ROUNDS times beside LOAD busy threads.
+ROUNDS   := 3
+LOAD     := 8
+PACKAGES := ./...
+
+.PHONY: flakes
+flakes: ## Find tests that fail now and then: ROUNDS=3 runs of PACKAGES=./... beside LOAD=8
+	$(GO) run ./tests/flakes -rounds=$(ROUNDS) -load=$(LOAD) $(PACKAGES)
 
 # How long each target is fuzzed. What breaks one is written beside it, testdata/fuzz, and read by every test run
 # from then on: keep it.
@@ -157,7 +173,14 @@ e2e-build: ## Build the Kubernetes control plane of the tests, unless it is ther
 # Tests wait for clusters more than they work, so there are more of them at once than processors.
 .PHONY: e2e
 e2e: e2e-build ## Run the tests against three real Kubernetes clusters
-	$(GO) test -tags e2e -count=1 -parallel 8 -timeout 25m ./tests/e2e/...
+	$(GOTEST) -tags=e2e -count=1 -parallel=8 -timeout=25m ./tests/e2e/...
+
+# The cases that break first, all on one cluster.
+SMOKE := ^(TestADeploymentBecomesAvailable|TestObjects|TestNodesOfARealCluster)$$/^(alone|at_once|hub_away)$$/^(taken-over|field-conflict|fought|reported|pruned|abandoned|own-kind|refused|quota|killed-agent)$$
+
+.PHONY: e2e-smoke
+e2e-smoke: e2e-build ## Run the tests that break first against one real Kubernetes cluster
+	$(GOTEST) -tags=e2e -count=1 -parallel=8 -timeout=15m '-run=$(SMOKE)' ./tests/e2e -e2e.clusters=1
 
 .PHONY: bench-e2e
 bench-e2e: e2e-build ## Measure agents beside real Kubernetes clusters, for docs/benchmarks.md
@@ -190,6 +213,10 @@ ONLY    :=
 bench-fleet: RUNS := 1
 bench-fleet: ## Measure fleets of a thousand agents in RUNS=1 passes, and write docs/bench/
 	$(GO) run $(LDFLAGS) ./tests/scale -runs $(RUNS) -scale $(SCALE) -members $(MEMBERS) -only "$(ONLY)" -out docs/bench
+
+.PHONY: bench-fleet-short
+bench-fleet-short: ## Measure a tenth of each fleet, and write nothing
+	$(GO) run $(LDFLAGS) ./tests/scale -scale 0.1
 
 .PHONY: lint
 lint: ## Run the linters

@@ -22,16 +22,13 @@ import (
 	"flotilla/tests/e2e/lab"
 )
 
-// harness is a fleet of one real cluster with nodes of NodePool workers, which kwok plays and no pod of other tests is put
+// harness is a fleet of one real cluster, the last, with nodes of NodePool workers, which kwok plays and no pod of other tests is put
 // on. Its provider runs scripts that make such nodes.
 type harness struct {
 	*fleet
 	cluster *lab.Cluster
 	ns      string
 }
-
-// harnessMember is the cluster of the harness.
-const harnessMember = "m3"
 
 const harnessCatalog = `
 apiVersion: flotilla.io/v1alpha1
@@ -76,13 +73,13 @@ echo "delete ${FLOTILLA_NODE:-$FLOTILLA_LAUNCH}" >>"$CALLS"
 // newHarness starts the hub and the agent.
 func newHarness(t testing.TB) *harness {
 	t.Helper()
-	c := clusterOf(t, harnessMember)
+	c := clusterOf(t, lastMember())
 	config := t.TempDir() + "/hub.yaml"
 	require.NoError(t, os.WriteFile(config, []byte("disruption: {validationWait: 1s, interval: 200ms}\n"), 0o600))
 	h := &harness{fleet: newHub(t, "--config", config), cluster: c, ns: namespace(t, c)}
 	require.NoError(t, os.WriteFile(h.path("launch.sh"), []byte(harnessLaunch), 0o600))
 	require.NoError(t, os.WriteFile(h.path("delete.sh"), []byte(harnessDelete), 0o600))
-	h.join(harnessMember, c, "--config", h.configure("agent.yaml", true))
+	h.join(lastMember(), c, "--config", h.configure("agent.yaml", true))
 	h.apply(harnessCatalog)
 	t.Cleanup(h.clear)
 	return h
@@ -260,7 +257,7 @@ func (h *harness) has(names ...string) {
 func (h *harness) verdict(node, code string) {
 	h.Helper()
 	h.until(func(context.Context) error {
-		said, err := h.try("why", "node/"+node, "-m", harnessMember)
+		said, err := h.try("why", "node/"+node, "-m", lastMember())
 		if err == nil && !strings.Contains(said, code) {
 			err = fmt.Errorf("expected %s, found %s", code, said)
 		}
@@ -270,7 +267,7 @@ func (h *harness) verdict(node, code string) {
 
 // shown are the disruptions as `get disruptions` shows them.
 func (h *harness) shown() ([]api.Disruption, error) {
-	said, err := h.try("get", "disruptions", "-m", harnessMember, "-o", "json")
+	said, err := h.try("get", "disruptions", "-m", lastMember(), "-o", "json")
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ metadata: {name: default}
 // A node that Karpenter finds drifted is replaced by a NodeClaim that the hub decided upon, while Karpenter, which would
 // do it by itself, is held; when the member leaves it has its budgets back.
 func TestKarpenterMakesWhatTheHubDecides(t *testing.T) {
-	c := clusterOf(t, harnessMember)
+	c := clusterOf(t, lastMember())
 	startKarpenter(t, c)
 	config := filepath.Join(t.TempDir(), "hub.yaml")
 	require.NoError(t, os.WriteFile(config, []byte("disruption: {validationWait: 1s, interval: 200ms}\n"), 0o600))
@@ -91,7 +91,7 @@ func TestKarpenterMakesWhatTheHubDecides(t *testing.T) {
 	agent := h.path("agent.yaml")
 	require.NoError(t, os.WriteFile(agent, []byte("nodes: {provider: karpenter, interval: 200ms, leastDrain: 1s}\n"), 0o600))
 	h.create(karpenterClass + "---" + fmt.Sprintf(karpenterPool, "one"))
-	h.join(harnessMember, c, "--config", agent)
+	h.join(lastMember(), c, "--config", agent)
 	h.apply(karpenterCatalog + "---" + fmt.Sprintf(karpenterPool, "one"))
 	budgets := func() string {
 		return kubectlSays(t, c, "get", "nodepool", "workers", "-o", "jsonpath={.spec.disruption.budgets}{.metadata.annotations.flotilla\\.io/karpenter-budgets}")
@@ -119,7 +119,7 @@ func TestKarpenterMakesWhatTheHubDecides(t *testing.T) {
 	require.Equal(t, "nodeclaim.karpenter.sh/"+done.Replacements[0].Name, claims(), "the launch of the hub, and no other")
 	require.Equal(t, `[{"nodes":"0"}][{"nodes":"100%"}]`, budgets())
 
-	h.run("member", "leave", harnessMember)
+	h.run("member", "leave", lastMember())
 	h.says(budgets, `[{"nodes":"100%"}]`)
 }
 

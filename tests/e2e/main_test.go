@@ -27,7 +27,12 @@ const patience = 2 * time.Minute
 
 var folder = flag.String("e2e.folder", "", "where certificates, data and logs go and stay; empty: a folder that goes with the tests")
 
+var clustersFlag = flag.Int("e2e.clusters", len(members), "how many of the clusters m1, m2, m3 there are; tests that need others fail")
+
 var members = []string{"m1", "m2", "m3"}
+
+// lastMember is the cluster that least is tested on: m3 where there are three, and m1 where it is the only one.
+func lastMember() string { return members[len(members)-1] }
 
 // clusters are what all tests share; each works in namespaces and with users of its own. In built are hub, agent and
 // flotilla.
@@ -43,6 +48,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	flag.Parse()
+	members = members[:min(max(1, *clustersFlag), len(members))]
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	code, err := run(ctx, m)
@@ -87,6 +93,7 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 // this one said if it fails.
 func clusterOf(t testing.TB, name string) *lab.Cluster {
 	t.Helper()
+	require.Contains(t, members, name, "-e2e.clusters leaves it out")
 	c := clusters.Cluster(name)
 	began := c.Mark()
 	t.Cleanup(func() {

@@ -94,7 +94,7 @@ func (h *harness) plan(text string) explain.MemberForecast {
 	h.Helper()
 	path := h.path("planned.yaml")
 	require.NoError(h, os.WriteFile(path, []byte(text), 0o600))
-	command := exec.CommandContext(h.Context(), h.program("flotilla"), "plan", "nodes", "-m", harnessMember, "-f", path, "-o", "json")
+	command := exec.CommandContext(h.Context(), h.program("flotilla"), "plan", "nodes", "-m", lastMember(), "-f", path, "-o", "json")
 	command.Env = append(os.Environ(), append(h.env, "NO_COLOR=1")...)
 	said, err := command.Output()
 	var ended *exec.ExitError
@@ -170,7 +170,7 @@ func (h *harness) replaces() {
 // leavesNoTrace has the agent told to leave nodes alone, to look after them again, and the member leave.
 func (h *harness) leavesNoTrace() {
 	h.Helper()
-	agent := h.agents[harnessMember]
+	agent := h.agents[lastMember()]
 	clean := func(ctx context.Context) error {
 		all, err := h.nodes(ctx)
 		for name, node := range all {
@@ -200,6 +200,6 @@ func (h *harness) leavesNoTrace() {
 		_, err := h.cluster.Clients().CoreV1().Nodes().Patch(h.Context(), name, types.MergePatchType, mark, metav1.PatchOptions{})
 		require.NoError(h, err)
 	}
-	h.run("member", "leave", harnessMember)
+	h.run("member", "leave", lastMember())
 	h.until(clean)
 }

@@ -78,7 +78,7 @@ func alone(p *placed) {
 		before[member].requireAtMost(p, 2, 2) // of which one object may not be known as it was just written
 	}
 
-	c := clusterOf(p, "m2")
+	c := clusterOf(p, lastMember())
 	before = counts(p)
 	patch := []byte(`{"data":{"image":"tampered","theirs":"stays"}}`)
 	_, err := c.Clients().CoreV1().ConfigMaps("shop").Patch(p.Context(), "web", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubectl-edit"})
@@ -93,7 +93,7 @@ func alone(p *placed) {
 		}
 		return err
 	})
-	before["m2"].requireAtMost(p, 2, 2) // a dry run says first what would change
+	before[lastMember()].requireAtMost(p, 2, 2) // a dry run says first what would change
 
 	p.run("delete", "placement", "shop", "--wait")
 	for _, member := range members {
