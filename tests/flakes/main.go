@@ -15,6 +15,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"flotilla/tests/gotest"
 )
@@ -43,24 +45,17 @@ func main() {
 // busy keeps so many threads busy until the function it returns is called.
 func busy(threads int) (end func()) {
 	runtime.GOMAXPROCS(threads + runtime.GOMAXPROCS(0)) // each has a thread of its own, and what reads has one too
-	stop, ended := make(chan struct{}), make(chan struct{})
+	var stop atomic.Bool
+	var running sync.WaitGroup
 	for range threads {
-		go func() {
-			defer func() { ended <- struct{}{} }()
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
+		running.Go(func() {
+			for !stop.Load() {
 			}
-		}()
+		})
 	}
 	return func() {
-		close(stop)
-		for range threads {
-			<-ended
-		}
+		stop.Store(true)
+		running.Wait()
 	}
 }
 
@@ -83,9 +78,10 @@ func hunt(rounds int, race bool, packages []string, progress io.Writer) (*gotest
 			return nil, err
 		}
 		reading := log.Read(printed)
-		var failed *exec.ExitError
-		if err := command.Wait(); reading != nil || err != nil && (!errors.As(err, &failed) || failed.ExitCode() > 1) {
-			return nil, errors.Join(reading, err, errors.New(said.String()))
+		ended := command.Wait()
+		exit, failed := errors.AsType[*exec.ExitError](ended)
+		if reading != nil || failed && exit.ExitCode() > 1 || ended != nil && !failed {
+			return nil, errors.Join(reading, ended, errors.New(said.String()))
 		}
 		_, _ = fmt.Fprintf(progress, "round %d of %d: %d tests failed so far\n", round+1, rounds, len(log.Failures()))
 	}

@@ -36,7 +36,7 @@ func parse(args []string) (arguments, error) {
 		}
 	}
 	if len(a.packages) == 0 {
-		return a, errors.New("found no package; expected flags as -name=value, then packages, such as -count=1 ./...")
+		return a, errors.New("found no package; expected flags as -name=value, then packages, such as -count=1 ./hub/hubd")
 	}
 	if again == nil {
 		return a, nil
@@ -79,13 +79,13 @@ func test(args []string, stdout, stderr io.Writer) int {
 	for _, broken := range log.Broken {
 		_, _ = fmt.Fprintln(stderr, broken)
 	}
-	var exit *exec.ExitError
+	exit, failed := errors.AsType[*exec.ExitError](ended)
 	switch {
 	case reading != nil:
 		return fail(reading)
 	case len(log.Broken) > 0:
 		return codeBroken
-	case errors.As(ended, &exit):
+	case failed:
 		return exit.ExitCode()
 	case ended != nil:
 		return fail(ended)

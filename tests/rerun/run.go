@@ -73,8 +73,7 @@ func watch(command *exec.Cmd, stdout io.Writer) (done string, code int, err erro
 		return err
 	})
 	err = command.Wait()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, is := errors.AsType[*exec.ExitError](err); is {
 		return held, exit.ExitCode(), reading
 	}
 	return held, 0, errors.Join(reading, err)
