@@ -72,19 +72,40 @@ func (d *deciding) cheapen(c *simulate.Claim, cs []*candidate, price float64) Re
 	if refusal := keepCheaper(c, price); refusal.Code != "" {
 		return refusal
 	}
-	if allows(api.CapacitySpot) && allows(api.CapacityOnDemand) && (d.x.State.Rules.Off.SpotPin || spotOffered(c)) {
-		c.Needs = c.Needs.With(api.LabelCapacityType, capacity.OneValue(api.CapacitySpot))
-		if !d.x.State.Rules.Off.SpotPin {
-			c.Types = slices.DeleteFunc(c.Types, func(m *capacity.Machine) bool { return !m.Offered(c.Needs) })
-		}
+	if allows(api.CapacitySpot) && allows(api.CapacityOnDemand) {
+		d.pin(c)
 	}
 	return Refusal{}
 }
 
-// spotOffered reports whether some type left can be bought as spot (N6).
-func spotOffered(c *simulate.Claim) bool {
+// pin restricts a new node to spot and to the types that are sold so (N6), or, where none is, to the capacity
+// types in which it is sold (N26).
+func (d *deciding) pin(c *simulate.Claim) {
+	off := d.x.State.Rules.Off
 	spot := c.Needs.With(api.LabelCapacityType, capacity.OneValue(api.CapacitySpot))
-	return slices.ContainsFunc(c.Types, func(m *capacity.Machine) bool { return m.Offered(spot) })
+	offered := soldWithin(c, spot)
+	switch {
+	case !offered && !off.OnlySold:
+		c.Needs = c.Needs.With(api.LabelCapacityType, capacity.SetOf("In", soldKinds(c)))
+	case offered && !off.SpotPin:
+		c.Needs = spot
+		c.Types = slices.DeleteFunc(c.Types, func(m *capacity.Machine) bool { return !m.Offered(spot) })
+	default:
+		c.Needs = spot
+	}
+}
+
+// soldKinds are the capacity types in which some type left can be bought.
+func soldKinds(c *simulate.Claim) []string {
+	kinds := []string{api.CapacityOnDemand, api.CapacityReserved, api.CapacitySpot}
+	return slices.DeleteFunc(kinds, func(kind string) bool {
+		return !soldWithin(c, c.Needs.With(api.LabelCapacityType, capacity.OneValue(kind)))
+	})
+}
+
+// soldWithin reports whether some type left can be bought within needs.
+func soldWithin(c *simulate.Claim, needs capacity.Needs) bool {
+	return slices.ContainsFunc(c.Types, func(m *capacity.Machine) bool { return m.Offered(needs) })
 }
 
 // keepCheaper keeps the types whose worst launch price is below a price.
@@ -130,7 +151,7 @@ func (d *deciding) command(method, reason string, cs []*candidate, out *simulate
 	for _, m := range out.Moves {
 		move := api.PodMove{Pod: m.Pod.Key}
 		if m.Pod.From != nil {
-			move.From, move.Lost = m.Pod.From.State.Name, m.Pod.State.Owner == ""
+			move.From, move.Lost = m.Pod.From.State.Name, m.Pod.State.Owner == "" && !d.x.State.Rules.Off.LostPods
 		}
 		switch {
 		case move.Lost:
@@ -165,7 +186,7 @@ func replacement(c *simulate.Claim) Replacement {
 		r.Types = append(r.Types, m.LaunchType(c.Needs))
 	}
 	if len(types) > 0 {
-		r.Price = types[0].Cheapest(c.Needs)
+		r.Price = launchPrice(types[0], c.Needs)
 	}
 	r.CapacityTypes, r.Zones = finite(c.Needs, api.LabelCapacityType), finite(c.Needs, corev1.LabelTopologyZone)
 	for i := range c.Needs {
@@ -176,6 +197,15 @@ func replacement(c *simulate.Claim) Replacement {
 		r.Requirements = append(r.Requirements, requirementOf(n)...)
 	}
 	return r
+}
+
+// launchPrice is the lowest price of a type within needs; Karpenter counts nothing for a type that nobody sells
+// so, which only a replacement can hold whose departures are off.
+func launchPrice(m *capacity.Machine, needs capacity.Needs) float64 {
+	if !m.Offered(needs) {
+		return 0
+	}
+	return m.Cheapest(needs)
 }
 
 func finite(n capacity.Needs, key string) []string {

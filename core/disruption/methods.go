@@ -175,7 +175,7 @@ func (d *deciding) unbalanced(set []*candidate, c *simulate.Claim) Refusal {
 		pools[one.Pool] = w
 	}
 	if c != nil {
-		spent = c.Types[0].Cheapest(c.Needs)
+		spent = launchPrice(c.Types[0], c.Needs)
 	}
 	ordered := make([]*capacity.Pool, 0, len(pools))
 	for p := range pools {
