@@ -29,6 +29,8 @@ type consolidationCase struct {
 	// cordonTaints says that an unschedulable node has the taint that a cluster puts beside it, of which
 	// the recording does not tell.
 	cordonTaints bool
+	// bare says that a pod of nobody has no owner in the state, as one has it who reads the objects of a cluster.
+	bare bool
 }
 
 type recordedPool struct {

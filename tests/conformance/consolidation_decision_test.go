@@ -43,6 +43,10 @@ var departures = []departure{
 		(*consolidationCase).lacksSpot, (*consolidationCase).pinnedToNothing,
 	},
 	{
+		"N26", func(d *capacity.Departures) { d.OnlySold = true },
+		(*consolidationCase).lacksSpotInAZone, (*consolidationCase).boughtAsNobodySells,
+	},
+	{
 		"N19", func(d *capacity.Departures) { d.MissingLabels = true },
 		func(c *consolidationCase) bool { return len(c.unlabelledNodes()) > 0 },
 		func(c *consolidationCase, got *disruption.Decision) string {

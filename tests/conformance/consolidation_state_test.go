@@ -184,6 +184,9 @@ func (c *consolidationCase) pod(p *recordedPod) api.PodState {
 	for _, port := range p.HostPorts {
 		s.Ports = append(s.Ports, api.HostPort{Port: port})
 	}
+	if c.bare && p.Owner == "none" {
+		s.Owner = ""
+	}
 	if p.StartedAgo != nil {
 		s.Started = c.ago(p.StartedAgo, 0)
 	}

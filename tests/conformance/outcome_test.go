@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,40 @@ type outcome struct {
 
 // failed reports whether the case disagrees without a decision that says why.
 func (o outcome) failed() bool { return len(o.differences) > 0 && o.decision == "" }
+
+// named is a case of some recording.
+type named[T any] interface {
+	*T
+	name() string
+}
+
+func (c *placementCase) name() string     { return c.ID }
+func (c *budgetCase) name() string        { return c.ID }
+func (c *consolidationCase) name() string { return c.ID }
+func (c *windowCase) name() string        { return c.ID }
+func (c *versionCase) name() string       { return c.ID }
+func (c *runCase) name() string           { return c.ID }
+
+// judgeEach judges every case.
+func judgeEach[T any, P named[T]](cases []T, judge func(P) outcome) []outcome {
+	out := make([]outcome, len(cases))
+	for i := range cases {
+		out[i] = guarded(P(&cases[i]).name(), func() outcome { return judge(&cases[i]) })
+	}
+	return out
+}
+
+// guarded judges one case. Where that panics, the case has failed and the others are judged all the same.
+func guarded(id string, judge func() outcome) (o outcome) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			o = outcome{id: id, differences: []string{panicText(fault)}}
+		}
+	}()
+	return judge()
+}
+
+func panicText(fault any) string { return fmt.Sprintf("it panics: %v\n%s", fault, debug.Stack()) }
 
 // explained are the cases that disagree for a decision, by it, sorted.
 func explained(outcomes []outcome) map[string][]string {
@@ -65,13 +100,17 @@ func report(t *testing.T, recording string, outcomes []outcome, granted grants) 
 			t.Errorf("%s case %s:\n  %s", recording, o.id, strings.Join(o.differences, "\n  "))
 		}
 	}
-	bounds := granted.exceeded
-	if recordingDir() != ownRecordings {
-		bounds = exceededShare
-	}
-	for _, text := range bounds(outcomes) {
+	for _, text := range granted.bound(outcomes) {
 		t.Errorf("%s: %s", recording, text)
 	}
+}
+
+// bound says where decisions explain more than they may of the recordings that are read.
+func (g grants) bound(outcomes []outcome) []string {
+	if recordingDir() != ownRecordings {
+		return exceededShare(outcomes)
+	}
+	return g.exceeded(outcomes)
 }
 
 // grant is what one decision may explain of the repository's own recordings: these cases, or so many.

@@ -15,10 +15,7 @@ const placementRecording = "placement.jsonl.gz"
 
 func TestPlacement(t *testing.T) {
 	cases := casesOf[placementCase](t, placementRecording)
-	outcomes := make([]outcome, len(cases))
-	for i := range cases {
-		outcomes[i] = judgePlacement(t, &cases[i])
-	}
+	outcomes := judgeEach(cases, func(c *placementCase) outcome { return judgePlacement(t, c) })
 	report(t, "placement", outcomes, grants{
 		"D1": {cases: []string{"0397", "0400"}}, "D2": {cases: []string{"0373"}}, "D3": {cases: []string{"0097"}},
 	})

@@ -28,19 +28,21 @@ type windowCase struct {
 }
 
 func TestWindows(t *testing.T) {
-	var outcomes []outcome
-	for _, c := range casesOf[windowCase](t, "windows.jsonl.gz") {
-		s, err := window.Parse(c.ID, &c.Schedule, time.LoadLocation)
-		require.NoError(t, err, c.ID)
-		got := s.At(c.Now)
-		want := openingText(c.Want.Class, c.Want.Open, c.Want.Opens, c.Want.Closes)
-		o := outcome{id: c.ID}
-		if diff := cmp.Diff(want, openingText(int(got.Class), got.Class == window.Open, &got.Opens, &got.Closes)); diff != "" {
-			o.differences = []string{fmt.Sprintf("(%s) at %s: want -, got +\n%s", c.Note, c.Now.Format(time.RFC3339), diff)}
-		}
-		outcomes = append(outcomes, o)
+	cases := casesOf[windowCase](t, "windows.jsonl.gz")
+	report(t, "windows", judgeEach(cases, func(c *windowCase) outcome { return judgeWindow(t, c) }), nil)
+}
+
+func judgeWindow(t *testing.T, c *windowCase) outcome {
+	t.Helper()
+	s, err := window.Parse(c.ID, &c.Schedule, time.LoadLocation)
+	require.NoError(t, err, c.ID)
+	got := s.At(c.Now)
+	want := openingText(c.Want.Class, c.Want.Open, c.Want.Opens, c.Want.Closes)
+	o := outcome{id: c.ID}
+	if diff := cmp.Diff(want, openingText(int(got.Class), got.Class == window.Open, &got.Opens, &got.Closes)); diff != "" {
+		o.differences = []string{fmt.Sprintf("(%s) at %s: want -, got +\n%s", c.Note, c.Now.Format(time.RFC3339), diff)}
 	}
-	report(t, "windows", outcomes, nil)
+	return o
 }
 
 func openingText(class int, open bool, opens, closes *time.Time) map[string]string {

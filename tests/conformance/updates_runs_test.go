@@ -12,19 +12,20 @@ import (
 
 func TestRuns(t *testing.T) {
 	cases := casesOf[runCase](t, "runs.jsonl.gz")
-	outcomes := make([]outcome, len(cases))
-	for i := range cases {
-		c := &cases[i]
-		var want map[string]any
-		require.NoError(t, json.Unmarshal(c.Want, &want), c.ID)
-		got := plain(t, c.answer(t))
-		c.ignore(want, got)
-		outcomes[i].id = c.ID
-		if diff := runDiff(want, got); diff != "" {
-			outcomes[i].differences = []string{fmt.Sprintf("(%s), compared %s: want -, got +\n%s", c.Note, c.Compare, diff)}
-		}
+	report(t, "runs", judgeEach(cases, func(c *runCase) outcome { return judgeRun(t, c) }), nil)
+}
+
+func judgeRun(t *testing.T, c *runCase) outcome {
+	t.Helper()
+	var want map[string]any
+	require.NoError(t, json.Unmarshal(c.Want, &want), c.ID)
+	got := plain(t, c.answer(t))
+	c.ignore(want, got)
+	o := outcome{id: c.ID}
+	if diff := runDiff(want, got); diff != "" {
+		o.differences = []string{fmt.Sprintf("(%s), compared %s: want -, got +\n%s", c.Note, c.Compare, diff)}
 	}
-	report(t, "runs", outcomes, nil)
+	return o
 }
 
 // plain brings an answer into the form that decoding JSON gives.

@@ -41,17 +41,19 @@ type versionInput struct {
 }
 
 func TestVersions(t *testing.T) {
-	var outcomes []outcome
-	for _, c := range casesOf[versionCase](t, "versions.jsonl.gz") {
-		var want map[string]any
-		require.NoError(t, json.Unmarshal(c.Want, &want), c.ID)
-		o := outcome{id: c.ID}
-		if diff := cmp.Diff(want, plain(t, versionAnswer(t, c))); diff != "" {
-			o.differences = []string{fmt.Sprintf("%s (%s): want -, got +\n%s", c.Kind, c.Note, diff)}
-		}
-		outcomes = append(outcomes, o)
+	cases := casesOf[versionCase](t, "versions.jsonl.gz")
+	report(t, "versions", judgeEach(cases, func(c *versionCase) outcome { return judgeVersion(t, c) }), nil)
+}
+
+func judgeVersion(t *testing.T, c *versionCase) outcome {
+	t.Helper()
+	var want map[string]any
+	require.NoError(t, json.Unmarshal(c.Want, &want), c.ID)
+	o := outcome{id: c.ID}
+	if diff := cmp.Diff(want, plain(t, versionAnswer(t, *c))); diff != "" {
+		o.differences = []string{fmt.Sprintf("%s (%s): want -, got +\n%s", c.Kind, c.Note, diff)}
 	}
-	report(t, "versions", outcomes, nil)
+	return o
 }
 
 func versionAnswer(t *testing.T, c versionCase) map[string]any {

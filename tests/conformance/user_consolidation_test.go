@@ -16,11 +16,8 @@ import (
 // answer, or that of the core where a decision of the specification departs from it.
 func TestConsolidationAsItsUserSaysIt(t *testing.T) {
 	cases := casesOf[consolidationCase](t, consolidationRecording)
-	all := make([]telling, len(cases))
-	for i := range cases {
-		all[i] = tellConsolidation(t, &cases[i])
-	}
-	reportTellings(t, "consolidation", "flotilla plan nodes", all)
+	all := tellEach(cases, func(c *consolidationCase) telling { return tellConsolidation(t, c) })
+	reportTellings(t, "consolidation", "flotilla plan nodes", all, grants{"N24": {most: 3}})
 }
 
 func tellConsolidation(t *testing.T, c *consolidationCase) telling {
@@ -30,16 +27,21 @@ func tellConsolidation(t *testing.T, c *consolidationCase) telling {
 		told.aside = "nominated: no object of an API server says it"
 		return told
 	}
-	got, refusal := c.planNodes(t)
-	switch judged := judgeConsolidation(c); {
-	case refusal != "":
+	plan, refusal := c.planNodes(t)
+	if refusal != "" {
 		told.differences = []string{refusal}
-	case judged.decision != "":
-		core := disruption.Decide(c.state(capacity.Rules{}))
-		told.differences = decisionsDiffer(got, &core)
-	default:
-		c.countUnknown(got)
-		told.differences = c.compare(got)
+		return told
+	}
+	got := plan.decision()
+	if judgeConsolidation(c).decision != "" {
+		core := c.asObjects().decide(capacity.Departures{})
+		told.differences = decisionsDiffer(got, core)
+		return told
+	}
+	c.countUnknown(got)
+	told.differences = c.compare(got)
+	if len(told.differences) > 0 && len(c.uncontrolled()) > 0 {
+		c.explainLost(&told, got, plan.Notes)
 	}
 	return told
 }
@@ -77,7 +79,7 @@ func (c *consolidationCase) unsayable() string {
 }
 
 // planNodes asks flotilla plan nodes what it would do first.
-func (c *consolidationCase) planNodes(t *testing.T) (*disruption.Decision, string) {
+func (c *consolidationCase) planNodes(t *testing.T) (*nodePlan, string) {
 	t.Helper()
 	f := newFolder(t)
 	c.writeFiles(f)
@@ -92,7 +94,7 @@ func (c *consolidationCase) planNodes(t *testing.T) (*disruption.Decision, strin
 	if refusal := f.answer(&plan, args...); refusal != "" {
 		return nil, refusal
 	}
-	return plan.decision(), ""
+	return &plan, ""
 }
 
 // writeFiles writes what the user of a case has.
@@ -132,6 +134,7 @@ type nodePlan struct {
 	Eligible map[string][]string                  `json:"eligible"`
 	Before   map[string]map[string]capacity.Count `json:"before"`
 	Verdicts []disruption.Verdict                 `json:"verdicts"`
+	Notes    []string                             `json:"notes"`
 }
 
 // decision is the plan in the form of the core's. Budgets are those of the methods that were tried; pods whose

@@ -16,11 +16,8 @@ import (
 // answer, or that of the core where a decision of the specification departs from it.
 func TestPlacementsAsTheirUserSaysThem(t *testing.T) {
 	cases := casesOf[placementCase](t, placementRecording)
-	all := make([]telling, len(cases))
-	for i := range cases {
-		all[i] = tellPlacement(t, &cases[i])
-	}
-	reportTellings(t, "placement", "flotilla plan --offline", all)
+	all := tellEach(cases, func(c *placementCase) telling { return tellPlacement(t, c) })
+	reportTellings(t, "placement", "flotilla plan --offline", all, nil)
 }
 
 func tellPlacement(t *testing.T, c *placementCase) telling {
@@ -44,7 +41,7 @@ func tellPlacement(t *testing.T, c *placementCase) telling {
 		return told
 	}
 	plan := schedule.Schedule(c.input())
-	if here, core := mustJSON(got), mustJSON(placedBy(&plan)); here != core {
+	if here, core := asText(got), asText(placedBy(&plan)); here != core {
 		told.differences = []string{fmt.Sprintf("here %s, the core %s", here, core)}
 	}
 	return told
