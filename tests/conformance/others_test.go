@@ -190,3 +190,41 @@ func TestWhatN24Promises(t *testing.T) {
 	moves[0].Pod, moves[0].Lost = "default/web", true
 	require.Contains(t, c.keptLost(got, plan.Notes), "pod default/web is told to go")
 }
+
+// What the peer's API refuses, and the door too, agrees whatever is recorded beside it; what the door takes does not.
+func TestRefusedBudgetsAgree(t *testing.T) {
+	const text = `{"id": "x%d", "disruption": %s, "reason": "Empty", "now": "2026-03-01T12:00:00Z", "nodesTotal": 5,
+		"want": {"limit": 77, "allowed": 77, "active": [true], "perBudget": [77], "invalid": false, "crdValid": false}}`
+	var cases []string
+	for i, refused := range []string{
+		`{"budgets": [{"nodes": "-1"}]}`, `{"budgets": [{"nodes": "1", "reasons": ["Nonsense"]}]}`, `{"budgets": [{"nodes": "1", "surprise": true}]}`,
+		`{"budgets": [{"nodes": "1", "schedule": "@every 5m", "duration": "1h"}]}`, `{"budgets": [{"nodes": "1", "duration": "1s", "schedule": "@daily"}]}`,
+		`{"budgets": [{"nodes": "1"}], "consolidateAfter": "soon"}`, `{"budgets": {"nodes": "1"}}`, `[]`, `{"budgets": [{"nodes": []}]}`,
+	} {
+		cases = append(cases, fmt.Sprintf(text, i, refused))
+	}
+	inAFolder(t, budgetsRecording, cases...)
+	t.Run("core", TestBudgets)
+	t.Run("command", TestBudgetsAsTheirUserSaysThem)
+
+	taken := readCaseOf[budgetCase](t, fmt.Sprintf(text, 0, `{"budgets": [{"nodes": "1"}]}`))
+	require.Contains(t, judgeBudgets(taken).differences, "accepted by the door: here true, recorded false")
+	require.Contains(t, strings.Join(tellBudgets(t, taken).differences, ""), "recorded as invalid, here exit 0")
+	unread := readCaseOf[budgetCase](t, fmt.Sprintf(text, 0, `{"budgets": [{"nodes": "1", "surprise": true}]}`))
+	unread.Want.CRDValid = true
+	require.Contains(t, strings.Join(judgeBudgets(unread).differences, ""), "the budgets cannot be read")
+}
+
+// Behind the door too the core gives the recorded limits of the repository's recording.
+func TestRefusedBudgetsAreEvaluatedAsRecorded(t *testing.T) {
+	cases, err := readRecording[budgetCase](ownRecordings, budgetsRecording)
+	require.NoError(t, err)
+	refused := 0
+	for i := range cases {
+		if c := &cases[i]; !c.Want.CRDValid {
+			require.Empty(t, c.compareLimits(capacity.Rules{}), c.ID)
+			refused++
+		}
+	}
+	require.Positive(t, refused)
+}

@@ -31,7 +31,11 @@ func tellBudgets(t *testing.T, c *budgetCase) telling {
 	})
 	f.write("nodes.yaml", c.kubeNodes()...)
 	args := []string{"budgets", "--at", c.Now.Format(time.RFC3339)}
-	if c.Want.Invalid || !c.Want.CRDValid {
+	switch {
+	case !c.Want.CRDValid:
+		told.differences = refusedAt(f, "spec.disruption", args...)
+		return told
+	case c.Want.Invalid:
 		told.differences = refusedAt(f, "spec.disruption.budgets[", args...)
 		return told
 	}
