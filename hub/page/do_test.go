@@ -86,6 +86,13 @@ func (a *asked) Ask(ctx context.Context, by api.Caller, verb string, question, a
 	return a.Door.Ask(ctx, by, verb, question, answer)
 }
 
+// meddle has something done before the next change.
+func (a *asked) meddle(does func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.meddles = does
+}
+
 // changes says of a question that it could change something.
 func changes(verb, body string) bool {
 	return api.NeededFor(verb) != api.RoleViewer && !strings.Contains(body, `"dryRun":true`)
@@ -377,7 +384,7 @@ func (h *acting) raced(t *testing.T) {
 		to, fields, text := h.form("anna", c.at)
 		require.NotNil(t, fields, text)
 		fields.Set("reason", "sale")
-		h.door.meddles = func() { require.NoError(t, h.ask(c.verb, c.other, nil)) }
+		h.door.meddle(func() { require.NoError(t, h.ask(c.verb, c.other, nil)) })
 		w := h.post("anna", to, fields)
 		require.Equal(t, http.StatusConflict, w.Code, c.at)
 		require.Contains(t, said(w.Body.String()), c.says, c.at)
