@@ -176,7 +176,7 @@ e2e: e2e-build ## Run the tests against three real Kubernetes clusters
 	$(GOTEST) -tags=e2e -count=1 -parallel=8 -timeout=25m ./tests/e2e/...
 
 # The cases that break first, all on one cluster.
-SMOKE := ^(TestADeploymentBecomesAvailable|TestObjects|TestNodesOfARealCluster)$$/^(alone|at_once|hub_away)$$/^(taken-over|field-conflict|fought|reported|pruned|abandoned|own-kind|refused|quota|killed-agent)$$
+SMOKE := ^(TestADeploymentBecomesAvailable|TestObjects|TestNodesOfARealCluster)$$/^(alone|at_once|hub_away)$$/^(taken-over|field-conflict|fought|reported|pruned|abandoned|own-kind|refused|quota|left|large)$$
 
 .PHONY: e2e-smoke
 e2e-smoke: e2e-build ## Run the tests that break first against one real Kubernetes cluster

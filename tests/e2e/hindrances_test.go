@@ -49,7 +49,7 @@ func lateKind(p *placed) {
 
 // ownKind places a kind together with an object of it.
 func ownKind(p *placed) {
-	p.applyWith(byClient, "{placementType: PickFixed, clusterNames: [m2]}", []string{widget("own.example.org"), widgets("own.example.org")},
+	p.applyWith(byClient, "{placementType: PickFixed, clusterNames: [m1]}", []string{widget("own.example.org"), widgets("own.example.org")},
 		"{group: apiextensions.k8s.io, version: v1, kind: CustomResourceDefinition, name: widgets.own.example.org}")
 	p.available()
 }
