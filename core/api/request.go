@@ -251,6 +251,7 @@ type Joining struct {
 
 // PlanRequest asks what documents would change, without changing anything.
 type PlanRequest struct {
+	Asked
 	Documents []json.RawMessage `json:"documents"`
 	Now       *metav1.Time      `json:"now,omitempty"`
 	// Runs names stored update runs to plan as they stand, beside those among Documents; "*" stands
@@ -268,6 +269,7 @@ type PlanRequest struct {
 // is changed. Documents are MemberClusters and placements; a MemberCluster that is new is taken to have joined with what its status
 // says. The answer is that of core/whatif.
 type WhatIfRequest struct {
+	Asked
 	// Without are names of members, WithoutLabel selects members by their labels.
 	Without      []string          `json:"without,omitempty"`
 	WithoutLabel string            `json:"withoutLabel,omitempty"`
@@ -278,6 +280,7 @@ type WhatIfRequest struct {
 // PreviewRequest asks what a member is given of a placement, or would be once documents are applied: of the placement that is named,
 // else of those that the documents are about. The answer is that of core/preview.
 type PreviewRequest struct {
+	Asked
 	Member    string            `json:"member"`
 	Placement *ObjectRef        `json:"placement,omitempty"`
 	Documents []json.RawMessage `json:"documents,omitempty"`

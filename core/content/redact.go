@@ -47,6 +47,18 @@ func Unredact(object, stored map[string]any, keys *seal.Keyring) (left []string)
 	return left
 }
 
+// PlainValues lists the paths of the values of Secrets in an object that are no digests, sorted.
+func PlainValues(object map[string]any) (paths []string) {
+	eachValue(object, func(path string, value any) any {
+		if text, isText := value.(string); !isText || !redactedValue.MatchString(text) {
+			paths = append(paths, path)
+		}
+		return value
+	})
+	slices.Sort(paths)
+	return paths
+}
+
 // redacted is what stands in the place of a value of a name.
 func redacted(name string, value any, keys *seal.Keyring) any {
 	text, err := json.Marshal([]any{"a value of a Secret", name, value})

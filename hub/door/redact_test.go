@@ -2,6 +2,8 @@ package door_test
 
 import (
 	"encoding/json"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,4 +75,45 @@ func TestDigestsStandForWhatIsStored(t *testing.T) {
 	_, failure := ask[api.ApplyResult](h, api.VerbPatch, patch)
 	require.NotNil(t, failure)
 	require.Equal(t, "stringData.user", failure.Faults[0].Path)
+}
+
+// Whoever may not read Secrets learns nothing of their values by planning guesses: a right one is answered as a wrong one, in a Secret, in
+// an envelope, in a text and in an override. What `get` shows them can be planned.
+func TestViewersCompareWithNoSecret(t *testing.T) {
+	h := peopled(t)
+	envelope := `{apiVersion: placement.kubernetes-fleet.io/v1, kind: ResourceEnvelope, metadata: {name: kept, namespace: shop},` +
+		` data: {key: {apiVersion: v1, kind: Secret, metadata: {name: inner, namespace: shop}, stringData: {pin: "4712", user: anna}}}}`
+	config := `{apiVersion: v1, kind: ConfigMap, metadata: {name: text, namespace: shop}, data: {key: "{kind: Secret, stringData: {pin: '4712'}}"}}`
+	override := `{apiVersion: placement.kubernetes-fleet.io/v1, kind: ResourceOverride, metadata: {name: pins, namespace: shop}, spec: {` +
+		`placement: {name: web}, resourceSelectors: [{group: "", version: v1, kind: Secret, name: key}],` +
+		` policy: {overrideRules: [{jsonPatchOverrides: [{op: replace, path: /data/pin, value: NDcxMg==}]}]}}}`
+	h.apply(key, envelope, config, override)
+	viewer := h.add("vera", api.RoleViewer)
+	for name, guess := range map[string][2]string{
+		"secret":   {key, strings.Replace(key, "hunter2", "hunter3", 1)},
+		"envelope": {envelope, strings.Replace(envelope, "4712", "4713", 1)},
+		"text":     {config, strings.Replace(config, "4712", "4713", 1)},
+		"override": {override, strings.Replace(override, "NDcxMg", "NDcxMw", 1)},
+	} {
+		for _, verb := range []string{api.VerbPlan, api.VerbWhatIf, api.VerbPreview} {
+			right, wrong := asked(viewer, t, verb, planOf(t, guess[0])), asked(viewer, t, verb, planOf(t, guess[1]))
+			require.NotNil(t, right, "%s: %s", name, verb)
+			require.Equal(t, right, wrong, "%s: %s", name, verb)
+			require.Equal(t, api.CodeRefused, right.Code, "%s: %s: %s", name, verb, right)
+		}
+		require.Nil(t, asked(h.client, t, api.VerbPlan, planOf(t, guess[1])), "an operator: %s", name)
+	}
+	mixed := must[json.RawMessage](h, api.VerbGet, api.GetRequest{Kind: "ResourceEnvelope", Namespace: "shop", Name: "kept"})
+	require.Nil(t, asked(viewer, t, api.VerbPlan, api.PlanRequest{Documents: []json.RawMessage{mixed}}), "what is shown can be planned")
+	guess := regexp.MustCompile(`"pin":"digest:[0-9a-f]*"`).ReplaceAll(mixed, []byte(`"pin":"4712"`))
+	require.NotEqual(t, string(mixed), string(guess))
+	failure := asked(viewer, t, api.VerbPlan, api.PlanRequest{Documents: []json.RawMessage{guess}})
+	require.NotNil(t, failure, "one guess among digests")
+	require.Equal(t, []string{"data.key.stringData.pin"}, []string{failure.Faults[0].Path})
+	require.Len(t, failure.Faults, 1)
+}
+
+func planOf(t *testing.T, text string) api.PlanRequest {
+	t.Helper()
+	return api.PlanRequest{Documents: docs(t, text)}
 }

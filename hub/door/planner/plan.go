@@ -20,7 +20,7 @@ func (p *Planner) Plan(ctx context.Context, request *api.PlanRequest) (any, erro
 	if n := len(request.Documents); n > draft.MaxDocuments {
 		return nil, draft.TooMany(n)
 	}
-	f, documents, err := p.planned(ctx, request.Documents)
+	f, documents, err := p.planned(ctx, request.By, request.Documents)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,10 @@ func picksOf(answer *plan.Answer) int {
 
 // planned is the draft of an apply that is not committed. Only drafting holds writers up; deciding about
 // placements does not.
-func (p *Planner) planned(ctx context.Context, raw []json.RawMessage) (*draft.Draft, *draft.Documents, error) {
+func (p *Planner) planned(ctx context.Context, by api.Caller, raw []json.RawMessage) (*draft.Draft, *draft.Documents, error) {
+	if err := forbidValues(by, raw); err != nil {
+		return nil, nil, err
+	}
 	p.desk.Lock()
 	defer p.desk.Unlock()
 	documents, err := p.desk.Read(ctx, raw, draft.Terms{})

@@ -26,7 +26,7 @@ func (p *Planner) Preview(ctx context.Context, request *api.PreviewRequest) (any
 	if n := len(request.Documents); n > draft.MaxDocuments {
 		return nil, draft.TooMany(n)
 	}
-	f, documents, err := p.planned(ctx, request.Documents)
+	f, documents, err := p.planned(ctx, request.By, request.Documents)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (p *Planner) WhatIf(ctx context.Context, request *api.WhatIfRequest) (any, 
 	if n := len(request.Documents); n > draft.MaxDocuments {
 		return nil, draft.TooMany(n)
 	}
-	f, documents, err := p.planned(ctx, bare(request.Documents))
+	f, documents, err := p.planned(ctx, request.By, bare(request.Documents))
 	if err != nil {
 		return nil, err
 	}
