@@ -2,6 +2,7 @@ package bus
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 
 	"flotilla/core/api"
@@ -21,15 +22,28 @@ func (s *Service) caller(r micro.Request) (api.Caller, error) {
 			Next: "flotilla whoami",
 		}
 	}
-	by := api.Caller{Name: name, Role: role, Request: r.Headers().Get(HeaderRequest)}
-	if by.Request == "" {
-		return by, &api.Failure{
-			Code: api.CodeInvalid, Message: "request " + verb + " without the header " + HeaderRequest + ": expected an id of the sender's",
-			Next: "flotilla --help",
-		}
+	by := api.Caller{Name: name, Role: role, Verb: verb, Request: r.Headers().Get(HeaderRequest)}
+	if err := fits(by); err != nil {
+		return by, err
 	}
 	by.Key, by.Address = told(r.Headers().Get(headerInfo))
 	return by, nil
+}
+
+// fits refuses callers whose names or request ids are longer than an event of what they do has room for.
+func fits(by api.Caller) error {
+	failure := &api.Failure{Code: api.CodeInvalid, Next: "flotilla --help"}
+	switch err := api.CheckRequestID(by.Request); {
+	case by.Request == "":
+		failure.Message = "request " + by.Verb + " without the header " + HeaderRequest + ": expected an id of the sender's"
+	case err != nil:
+		failure.Message = "request " + by.Verb + ", header " + HeaderRequest + ": " + err.Error()
+	case len(by.Name) > api.MaxUserName:
+		failure.Message = fmt.Sprintf("request %s by a name of %d characters: expected at most %d", by.Verb, len(by.Name), api.MaxUserName)
+	default:
+		return nil
+	}
+	return failure
 }
 
 // told is the user's key and the address in what the server says; empty where it says nothing.

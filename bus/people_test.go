@@ -199,7 +199,7 @@ func TestHandlersKnowWhoAsks(t *testing.T) {
 	require.NoError(t, bus.Request(bustest.Context(t), client, api.VerbApply, body, nil, bus.RequestOptions{}))
 	_, by := h.taken()
 	require.NotEmpty(t, by.Request)
-	require.Equal(t, api.Caller{Name: "anna@example.com", Role: api.RoleOperator, Key: key, Address: "127.0.0.1", Request: by.Request}, by)
+	require.Equal(t, api.Caller{Name: "anna@example.com", Role: api.RoleOperator, Key: key, Address: "127.0.0.1", Verb: api.VerbApply, Request: by.Request}, by)
 
 	var failure *api.Failure
 	err = bus.Request(bustest.Context(t), client, api.VerbEnrol, api.EnrolRequest{Name: "berlin"}, nil, bus.RequestOptions{})

@@ -56,6 +56,10 @@ func (s *Service) work(ctx context.Context, by api.Caller, verb string, body []b
 	if err := requestBounds.Check(body); err != nil {
 		return nil, unreadable(err)
 	}
+	by.Verb, by.Request = verb, cmp.Or(by.Request, rand.Text())
+	if err := api.CheckRequestID(by.Request); err != nil {
+		return nil, unreadable(err)
+	}
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, &api.Failure{Code: api.CodeUnavailable, Message: "the hub was busy until nobody waited for the answer any more: ask again"}
@@ -64,7 +68,6 @@ func (s *Service) work(ctx context.Context, by api.Caller, verb string, body []b
 	if !repeatable(verb) {
 		ctx = context.WithoutCancel(ctx)
 	}
-	by.Request = cmp.Or(by.Request, rand.Text())
 	defer s.stumbled(verb, &err)
 	return handler(context.WithValue(ctx, place{}, leave), by, body)
 }

@@ -103,7 +103,10 @@ func OpenStore(ctx context.Context, c *bus.Conn, taken Taken, keys *seal.Keyring
 // WriteTold writes operations and tells of them, once they are made. The events stand before those of
 // whoever acts on what was written: rooms see a record before its writer learns that it was made.
 func (s *Store) WriteTold(ctx context.Context, events []api.Audit, ops ...Op) (revisions []uint64, err error) {
-	settle := s.Audit.Announce(events...)
+	settle, err := s.Audit.Announce(events...)
+	if err != nil {
+		return nil, err
+	}
 	defer func() { settle(err == nil) }()
 	return s.Writer.Write(ctx, ops...)
 }

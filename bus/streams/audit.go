@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -25,10 +26,9 @@ import (
 )
 
 const (
-	auditQueue = 8192
 	auditRetry = 400 * time.Millisecond
 	// auditPatience is how long a server may be there and not take an event, as while it starts; without
-	// a server events wait.
+	// a server events wait, and those of people for as long as the hub leads.
 	auditPatience = 10 * time.Second
 
 	defaultLimit = 200
@@ -40,39 +40,43 @@ var errQueueFull = errors.New("too many events are waiting")
 // Audit writes what happened, for people.
 type Audit struct {
 	conn    *bus.Conn
-	queue   chan queued
+	queue   *eventQueue
 	dropped atomic.Uint64
 	stored  atomic.Pointer[func()]
-}
-
-// queued is an event that waits to be published, and, unless nil, for whether it happened.
-type queued struct {
-	event    api.Audit
-	happened <-chan bool
+	// patience is for how long a server may be there and not take an event that no person caused.
+	patience time.Duration
 }
 
 // NewAudit returns the audit stream of the connection's fleet; Run publishes.
-func NewAudit(c *bus.Conn) *Audit { return &Audit{conn: c, queue: make(chan queued, auditQueue)} }
+func NewAudit(c *bus.Conn) *Audit {
+	return &Audit{conn: c, queue: newEventQueue(), patience: auditPatience}
+}
 
 // OnStored has f called whenever an event was stored; it must not block.
 func (a *Audit) OnStored(f func()) { a.stored.Store(&f) }
 
-// Record publishes events in the background; it never blocks, and drops (with a log line and a count)
-// when thousands are waiting. Object is "<kind>/<name>", "placement/web". The header is filled in, At
+// Record publishes events in the background; it never blocks, and drops (with a log line and a count) those that people did not
+// cause when thousands are waiting. Object is "<kind>/<name>", "placement/web". The header is filled in, At
 // too when it is zero, and the message is cut so that an event fits into 1 KiB.
 func (a *Audit) Record(events ...api.Audit) { a.put(nil, events) }
 
 // Announce records events of a write that is about to be made, so that they stand before those of who
 // sees it. The returned function must be called soon: nothing recorded after them is published before.
-// They are published when it says that the write was made, and forgotten otherwise.
-func (a *Audit) Announce(events ...api.Audit) (settle func(made bool)) {
+// They are published when it says that the write was made, and forgotten otherwise. The write must not be made after an error, an
+// *api.Failure with CodeUnavailable: there is no room for an event of a person.
+func (a *Audit) Announce(events ...api.Audit) (settle func(made bool), err error) {
+	if slices.ContainsFunc(events, func(e api.Audit) bool { return ofPerson(&e) }) {
+		if err := a.queue.refuse(); err != nil {
+			return nil, err
+		}
+	}
 	happened := make(chan bool, len(events))
 	a.put(happened, events)
 	return func(made bool) {
 		for range events {
 			happened <- made
 		}
-	}
+	}, nil
 }
 
 // Tell publishes an event and returns when it is stored, or dropped because the server does not take it.
@@ -89,10 +93,7 @@ func (a *Audit) complete(e api.Audit) api.Audit {
 
 func (a *Audit) put(happened <-chan bool, events []api.Audit) {
 	for _, e := range events {
-		e = a.complete(e)
-		select {
-		case a.queue <- queued{e, happened}:
-		default:
+		if e = a.complete(e); !a.queue.put(queued{e, happened}) {
 			a.drop(e, errQueueFull)
 		}
 	}
@@ -110,8 +111,8 @@ func (a *Audit) drop(e api.Audit, err error) {
 func (a *Audit) Run(ctx context.Context) {
 	for {
 		select {
-		case q := <-a.queue:
-			a.settled(ctx, q)
+		case <-a.queue.came:
+			a.flush(ctx)
 		case <-ctx.Done():
 			a.flush(ctx)
 			return
@@ -119,14 +120,14 @@ func (a *Audit) Run(ctx context.Context) {
 	}
 }
 
+// flush publishes what waits, and once ctx ended no more than a connection takes.
 func (a *Audit) flush(ctx context.Context) {
-	for a.conn.NC.IsConnected() {
-		select {
-		case q := <-a.queue:
-			a.settled(ctx, q)
-		default:
+	for ctx.Err() == nil || a.conn.NC.IsConnected() {
+		one, found := a.queue.take()
+		if !found {
 			return
 		}
+		a.settled(ctx, one)
 	}
 }
 
@@ -173,9 +174,14 @@ func (a *Audit) publish(ctx context.Context, e api.Audit) {
 		if !a.conn.NC.IsConnected() {
 			served = time.Now()
 		}
-		if time.Since(served) > auditPatience || ctx.Err() != nil || a.conn.NC.IsClosed() {
+		late := time.Since(served) > a.patience
+		if late && !ofPerson(&e) || ctx.Err() != nil || a.conn.NC.IsClosed() {
 			a.drop(e, err)
 			return
+		}
+		if late {
+			a.conn.Log.Error().Err(err).Str("object", e.Object).Str("by", e.By).Msg("an event of a person is not stored; nothing after it is told before it is")
+			served = time.Now()
 		}
 		retry.Wait(ctx)
 	}

@@ -3,10 +3,12 @@ package streams_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
@@ -129,11 +131,83 @@ func TestAuditNeverBlocks(t *testing.T) {
 	require.NotZero(t, audit.Dropped())
 }
 
+// An event of a person finds room behind any number of others. Where thousands of people's wait, nothing more is done for anybody.
+func TestNoEventOfAPersonIsDropped(t *testing.T) {
+	server := bustest.Start(t)
+	audit := streams.NewAudit(server.Hub(t)) // nobody publishes
+	anna := api.Caller{Name: "anna", Request: "r1"}.Audit(api.Audit{Object: "placement/web"})
+	for range 10_000 {
+		audit.Record(api.Audit{Object: "placement/web"})
+	}
+	dropped := audit.Dropped()
+	for range 8192 {
+		_, err := audit.Announce(anna)
+		require.NoError(t, err)
+	}
+	_, err := audit.Announce(api.Audit{Object: "placement/web"}, anna)
+	failure, refused := errors.AsType[*api.Failure](err)
+	require.True(t, refused)
+	require.Equal(t, api.CodeUnavailable, failure.Code)
+	audit.Record(anna)
+	require.Equal(t, dropped, audit.Dropped())
+	_, err = audit.Announce(api.Audit{Object: "placement/web"})
+	require.NoError(t, err, "of the hub's own doing nobody is refused anything")
+	require.Equal(t, dropped+1, audit.Dropped())
+}
+
+// A server that does not take events is asked for longer to take one of a person than others.
+func TestAnEventOfAPersonWaitsForTheServer(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	name := store.Conn.Fleet.Stream(subjects.Audit)
+	stream, err := store.Conn.JS.Stream(bustest.Context(t), name)
+	require.NoError(t, err)
+	config := stream.CachedInfo().Config
+	require.NoError(t, store.Conn.JS.DeleteStream(bustest.Context(t), name))
+
+	ofPeople, ofRooms := running(t, server), running(t, server)
+	ofPeople.Record(api.Caller{Name: "anna", Request: "r1"}.Audit(api.Audit{Object: "placement/web", Message: "hers"}))
+	ofPeople.Record(api.Audit{Object: "placement/web", Message: "after hers"})
+	for range 3 {
+		ofRooms.Record(api.Audit{Object: "placement/web", Message: "lost"})
+	}
+	bustest.Eventually(t, func() error {
+		if n := ofRooms.Dropped(); n != 3 {
+			return fmt.Errorf("%d dropped", n)
+		}
+		return nil
+	})
+	_, err = store.Conn.JS.CreateStream(bustest.Context(t), config)
+	require.NoError(t, err)
+	bustest.Eventually(t, func() error {
+		events, err := streams.ReadAudit(bustest.Context(t), store.Conn, streams.AuditQuery{})
+		if err != nil || len(events) < 2 {
+			return fmt.Errorf("%d events: %w", len(events), err)
+		}
+		require.Equal(t, []string{"hers", "after hers"}, messages(events))
+		return nil
+	})
+}
+
+// running is an audit that publishes, and has little patience with a server.
+func running(t *testing.T, server *bustest.Server) *streams.Audit {
+	t.Helper()
+	audit := streams.NewAudit(server.Hub(t))
+	audit.SetPatience(50 * time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); audit.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	return audit
+}
+
 func TestAnnouncedEventsStandBeforeWhatFollowsFromThem(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
-	made := store.Audit.Announce(api.Audit{Object: "placement/web", Message: "applied"}, api.Audit{Object: "placement/web", Message: "cut"})
-	failed := store.Audit.Announce(api.Audit{Object: "placement/web", Message: "never made"})
+	made, err := store.Audit.Announce(api.Audit{Object: "placement/web", Message: "applied"}, api.Audit{Object: "placement/web", Message: "cut"})
+	require.NoError(t, err)
+	failed, err := store.Audit.Announce(api.Audit{Object: "placement/web", Message: "never made"})
+	require.NoError(t, err)
 	store.Audit.Record(api.Audit{Object: "placement/web", Message: "released"})
 	failed(false)
 	made(true)
@@ -178,7 +252,8 @@ func TestAWriteIsToldBeforeWhatFollowsFromIt(t *testing.T) {
 func TestAuditStopsWithAnEventThatIsNotSettled(t *testing.T) {
 	server := bustest.Start(t)
 	audit := streams.NewAudit(server.Hub(t))
-	audit.Announce(api.Audit{Object: "placement/web", Message: "unknown"})
+	_, err := audit.Announce(api.Audit{Object: "placement/web", Message: "unknown"})
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); audit.Run(ctx) }()

@@ -40,8 +40,8 @@ type Caller struct {
 	// Key is the public key of the user of NATS, Address where it connected from; empty where the server
 	// does not tell.
 	Key, Address string
-	// Request is the id of the request, one for all its tries.
-	Request string
+	// Verb is what is asked for. Request is the id of the request, one for all its tries.
+	Verb, Request string
 }
 
 // Audit is an event that the caller caused.
@@ -195,7 +195,8 @@ type RawResponse struct {
 	Value []byte `json:"value,omitempty"`
 }
 
-const maxUserName = 63
+// MaxUserName is how many characters the name of a person may have.
+const MaxUserName = 63
 
 // rooms are the parts of the hub whose names stand in events where those of people do.
 var rooms = []string{"hub", "door", "registrar", "enroller", "scheduler", "renderer", "roller", "runner", "disruptor", "dispatcher", "reporter", "notifier", "agent", "user"}
@@ -207,8 +208,8 @@ func CheckUser(name string) error {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 	}
 	wrong := strings.ContainsFunc(name, func(c rune) bool { return !letter(c) && !strings.ContainsRune("._@+-", c) })
-	if wrong || name == "" || len(name) > maxUserName || !letter(rune(name[0])) {
-		return fmt.Errorf("user name %q: expected 1 to %d letters, digits and . _ @ + -, a letter or digit first", name, maxUserName)
+	if wrong || name == "" || len(name) > MaxUserName || !letter(rune(name[0])) {
+		return fmt.Errorf("user name %q: expected 1 to %d letters, digits and . _ @ + -, a letter or digit first", name, MaxUserName)
 	}
 	if slices.Contains(rooms, name) {
 		return fmt.Errorf("user name %q: expected another one, which no part of the hub goes by in events", name)

@@ -35,13 +35,8 @@ func (d *Disruptor) Verbs() map[string]bus.Handler {
 func answering[Q any](d *Disruptor, answer func(context.Context, *Q) (any, error)) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		var ask Q
-		if asked, ok := any(&ask).(interface{ From(api.Caller) }); ok {
-			asked.From(by)
-		}
-		if len(body) > 0 {
-			if err := json.Unmarshal(body, &ask); err != nil {
-				return nil, &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
-			}
+		if err := api.ReadRequest(by, body, &ask); err != nil {
+			return nil, err
 		}
 		if err := d.ready(); err != nil {
 			return nil, err

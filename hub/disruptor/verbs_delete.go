@@ -50,10 +50,13 @@ func (d *Disruptor) answerDelete(ctx context.Context, ask *api.DeleteNodeRequest
 	if ask.DryRun || out.Already || i >= 0 {
 		return out, nil
 	}
-	settle := d.store.Audit.Announce(ask.By.Audit(api.Audit{
+	settle, err := d.store.Audit.Announce(ask.By.Audit(api.Audit{
 		Object: subjects.KindNode + "/" + subjects.NodeName(ask.Member, ask.Node), Type: "Normal", Reason: "Asked",
 		Message: "delete", Member: ask.Member,
 	}))
+	if err != nil {
+		return nil, err
+	}
 	begun, err := d.deleteNode(ctx, ask.Member, ask.Node, ask.Request)
 	settle(err == nil)
 	if err != nil {

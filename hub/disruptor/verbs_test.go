@@ -24,7 +24,9 @@ func ask[R any](h *harness, verb string, question any) (R, error) {
 	var out R
 	body, err := json.Marshal(question)
 	require.NoError(h.t, err)
-	answer, err := h.room.Verbs()[verb](bustest.Context(h.t), anna, body)
+	by := anna
+	by.Verb = verb
+	answer, err := h.room.Verbs()[verb](bustest.Context(h.t), by, body)
 	if err != nil {
 		return out, err
 	}

@@ -2,6 +2,8 @@ package door
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -56,11 +58,19 @@ func (d *Door) approve(ctx context.Context, request *api.ApplyRequest, approvals
 
 // openGate has the gate of an approval opened by the room that follows runs.
 func (d *Door) openGate(ctx context.Context, request *api.ApplyRequest, a *approval) error {
-	ask := api.RunRequest{Request: request.Request + "/" + a.object.Name, Run: a.run, Gate: a.gate}
+	ask := api.RunRequest{Request: partOf(request.Request, a.object.Name), Run: a.run, Gate: a.gate}
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return fmt.Errorf("encoding: %w", err)
 	}
-	_, err = d.options.More[api.VerbRunApprove](ctx, request.By, body)
+	by := request.By
+	by.Verb = api.VerbRunApprove
+	_, err = d.options.More[by.Verb](ctx, by, body)
 	return err
+}
+
+// partOf is the request id of one part of a request, the same whenever that is repeated.
+func partOf(request, part string) string {
+	sum := sha256.Sum256([]byte(request + "/" + part))
+	return hex.EncodeToString(sum[:])
 }

@@ -2,7 +2,6 @@ package door
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"flotilla/bus"
@@ -34,7 +33,7 @@ func looking[Q any](d *Door, answer func(context.Context, *Q) (any, error)) bus.
 	}
 }
 
-// writing wraps a verb that changes records: under the lock, once for each request id, and decided
+// writing wraps a verb that changes records: under the lock, once for each id of a person's request, and decided
 // again when the records changed meanwhile.
 func writing[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error)) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
@@ -68,22 +67,14 @@ func writing[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error))
 
 // open reads a request and notes in it who sent it; it refuses while the records are not synchronised.
 func (d *Door) open(by api.Caller, body []byte, request any) error {
-	if asked, ok := request.(interface{ From(api.Caller) }); ok {
-		asked.From(by)
-	}
 	if !d.store.State.Synced() {
 		return unavailable(bus.ErrNotSynced)
 	}
-	if len(body) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(body, request); err != nil {
-		return &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
-	}
-	return nil
+	return api.ReadRequest(by, body, request)
 }
 
-// requestID is the id of a request that writes; dry runs have none, so that they are never remembered.
+// requestID is the id under which the answer to a request that writes is remembered. Dry runs have none, nor have requests whose answers
+// hold credentials.
 func requestID(request any) string {
 	switch r := request.(type) {
 	case *api.ApplyRequest:
@@ -100,8 +91,6 @@ func requestID(request any) string {
 		return unlessDry(r.Request, r.DryRun)
 	case *api.AdmitRequest:
 		return r.Request
-	case *api.UserAddRequest:
-		return r.By.Request
 	}
 	return ""
 }

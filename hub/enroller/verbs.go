@@ -3,7 +3,6 @@ package enroller
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -25,11 +24,8 @@ func (e *Enroller) Verbs() map[string]bus.Handler {
 func verb[Q, R any](e *Enroller, decide func(context.Context, *Q) (*R, error)) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		var request Q
-		if err := json.Unmarshal(body, &request); err != nil {
-			return nil, &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
-		}
-		if asked, ok := any(&request).(interface{ From(api.Caller) }); ok {
-			asked.From(by)
+		if err := api.ReadRequest(by, body, &request); err != nil {
+			return nil, err
 		}
 		if !e.store.State.Synced() {
 			return nil, unavailable(bus.ErrNotSynced)

@@ -95,7 +95,7 @@ func (p *Page) do(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	request := d.Said("request")
-	if request == "" || d.Said("seen") == "" {
+	if api.CheckRequestID(request) != nil || d.Said("seen") == "" {
 		p.refuse(w, r, http.StatusBadRequest, "This was not sent from the page that shows what it does.", "Open that page, look, and do it from there.")
 		return
 	}

@@ -184,7 +184,9 @@ func (h *harness) ask(verb string, request api.RunRequest) (*api.RunResponse, er
 	h.t.Helper()
 	body, err := json.Marshal(request)
 	require.NoError(h.t, err)
-	answer, err := h.room.Verbs()[verb](bustest.Context(h.t), anna, body)
+	by := anna
+	by.Verb = verb
+	answer, err := h.room.Verbs()[verb](bustest.Context(h.t), by, body)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,7 @@ func noise(length int) string {
 func (h *harness) fill(run string) {
 	h.t.Helper()
 	length := bus.MaxValue
-	for _, step := range []int{64000, 8000, 1000, 100} {
+	for _, step := range []int{64000, 8000, 1000, 100, 10} {
 		for h.writeFilled(run, length+step) {
 			length += step
 		}
@@ -85,7 +86,7 @@ func TestAFullRecordIsStopped(t *testing.T) {
 	h.start("r1")
 	h.eventually("r1", "Running: berlin Running, oslo NotStarted")
 	h.fill("r1")
-	_, err := h.ask(api.VerbRunStop, api.RunRequest{Run: "r1", Request: noise(120), Reason: "full"})
+	_, err := h.ask(api.VerbRunStop, api.RunRequest{Run: "r1", Request: strings.NewReplacer("+", "-", "/", "-").Replace(noise(api.MaxRequestID)), Reason: "full"})
 	require.NoError(t, err)
 	h.eventually("r1", "Stopping: berlin Running, oslo NotStarted")
 }

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,9 +35,9 @@ func (r *Runner) Verbs() map[string]bus.Handler {
 
 func (r *Runner) handler(decide func(context.Context, *api.RunRequest) (*api.RunResponse, error)) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
-		ask := api.RunRequest{Asked: api.Asked{By: by}}
-		if err := json.Unmarshal(body, &ask); err != nil {
-			return nil, &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
+		var ask api.RunRequest
+		if err := api.ReadRequest(by, body, &ask); err != nil {
+			return nil, err
 		}
 		if !r.synced() {
 			return nil, unavailable(bus.ErrNotSynced)

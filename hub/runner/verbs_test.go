@@ -48,7 +48,7 @@ func TestARepeatedRequestIsAnsweredAndNotRepeated(t *testing.T) {
 		require.Contains(t, refusal(t, err).Message, api.CodeTargetAlreadyTerminal)
 	}
 	status, _, _ := h.runs.Get("r1")
-	require.Equal(t, []string{"start-r1", "skip-0"}, status.Requests)
+	require.Equal(t, []string{"start-r1.run-start.anna", "skip-0.run-skip.anna"}, status.Requests)
 }
 
 func TestARunRemembersTheLastRequestsOnly(t *testing.T) {
@@ -62,8 +62,8 @@ func TestARunRemembersTheLastRequestsOnly(t *testing.T) {
 	}
 	status, _, _ := h.runs.Get("r1")
 	require.Len(t, status.Requests, 16)
-	require.Equal(t, "4", status.Requests[0])
-	require.Equal(t, "19", status.Requests[15])
+	require.Equal(t, "4.run-start.anna", status.Requests[0])
+	require.Equal(t, "19.run-stop.anna", status.Requests[15])
 }
 
 func TestStopWithWorkInFlight(t *testing.T) {

@@ -77,7 +77,10 @@ func (f *Draft) Commit(ctx context.Context) error {
 	}
 	// The rooms see the records before this returns: what they do comes after what the user did.
 	made := false
-	settle := d.store.Audit.Announce(f.events...)
+	settle, err := d.store.Audit.Announce(f.events...)
+	if err != nil {
+		return err
+	}
 	defer func() { settle(made) }()
 	for start := 0; start < len(f.ops); start += maxOps {
 		ops := f.ops[start:min(start+maxOps, len(f.ops))]

@@ -34,12 +34,15 @@ type Users struct {
 	records *store.Records[api.User]
 	people  People
 	url     string
+	// made is by whose request the newest credentials of each person were made, in this term. A repeat of that request makes new ones:
+	// credentials are remembered nowhere, and whoever asks again has not got those.
+	made map[string]string
 }
 
 // New returns the users of a store. People is nil when somebody else makes credentials; url is where the servers are, for
 // those whom credentials are made for.
 func New(leader *store.Store, people People, url string) *Users {
-	return &Users{store: leader, records: store.Writes[api.User](leader.State.As(subjects.Door), subjects.Users), people: people, url: url}
+	return &Users{store: leader, records: store.Writes[api.User](leader.State.As(subjects.Door), subjects.Users), people: people, url: url, made: map[string]string{}}
 }
 
 // Add makes credentials for somebody new, or new ones for somebody known, whose former ones are revoked.
@@ -48,6 +51,7 @@ func (u *Users) Add(ctx context.Context, request *api.UserAddRequest) (*api.User
 	if u.people == nil && request.Renew && stored.Revoked != nil {
 		return u.letIn(ctx, request, &stored, revision)
 	}
+	request.Renew = request.Renew || found && stored.Revoked == nil && u.made[request.Name] == request.By.Own(request.By.Request)
 	if failure := u.checkUser(request, &stored, found); failure != nil {
 		return nil, failure
 	}
@@ -72,6 +76,7 @@ func (u *Users) Add(ctx context.Context, request *api.UserAddRequest) (*api.User
 	if _, err := u.store.WriteTold(ctx, []api.Audit{told}, u.records.Put(next.Name, &next, revision)); err != nil {
 		return nil, err
 	}
+	u.made[next.Name] = request.By.Own(request.By.Request)
 	answer := &api.UserAddResponse{User: next, Creds: string(creds), URL: u.url}
 	// Whoever renews their own still waits for this answer: what was theirs is refused by the door alone.
 	if found && request.By.Name != next.Name {

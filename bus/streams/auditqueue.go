@@ -1,0 +1,71 @@
+package streams
+
+import (
+	"fmt"
+	"sync"
+
+	"flotilla/core/api"
+)
+
+// auditQueue is how many events wait at most of what the hub does by itself. Those of people find room beyond it, so that no event of
+// theirs is lost: while twice as many wait, what people ask for is refused before it is done.
+const auditQueue = 8192
+
+// queued is an event that waits to be published, and, unless nil, for whether it happened.
+type queued struct {
+	event    api.Audit
+	happened <-chan bool
+}
+
+// eventQueue holds events in the order in which they came.
+type eventQueue struct {
+	mu      sync.Mutex
+	waiting []queued
+	came    chan struct{} // holds one when an event may wait
+}
+
+func newEventQueue() *eventQueue { return &eventQueue{came: make(chan struct{}, 1)} }
+
+// ofPerson says that an event tells what a person asked for.
+func ofPerson(e *api.Audit) bool { return e.Request != "" }
+
+// put appends an event and reports whether there was room for it.
+func (q *eventQueue) put(one queued) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) >= auditQueue && !ofPerson(&one.event) {
+		return false
+	}
+	q.waiting = append(q.waiting, one)
+	select {
+	case q.came <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// take removes the oldest event, if any waits.
+func (q *eventQueue) take() (one queued, found bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		q.waiting = nil
+		return queued{}, false
+	}
+	one, q.waiting[0] = q.waiting[0], queued{}
+	q.waiting = q.waiting[1:]
+	return one, true
+}
+
+// refuse is why nothing is done now that people ask for; nil where their events find room.
+func (q *eventQueue) refuse() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) < 2*auditQueue {
+		return nil
+	}
+	return &api.Failure{
+		Code: api.CodeUnavailable, Next: "flotilla status",
+		Message: fmt.Sprintf("nothing was done: %d events wait to be stored, and what people do is not done without one: ask again", len(q.waiting)),
+	}
+}

@@ -1,0 +1,6 @@
+package streams
+
+import "time"
+
+// SetPatience has a server that is there be asked for d to take an event that no person caused. Nothing may run yet.
+func (a *Audit) SetPatience(d time.Duration) { a.patience = d }
