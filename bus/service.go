@@ -41,8 +41,9 @@ type ServiceOptions struct {
 	// Leads says whether the hub leads at this moment; nil: always. A hub that was stopped and goes on
 	// answers nothing: the one that leads now got the requests too.
 	Leads func() bool
-	// Workers is how many requests run at once, 32 when 0; Pending how many more may wait per verb,
-	// 1024 when 0.
+	// HeldBack is told, nil allowed, whose request was refused because they have too many with the hub already.
+	HeldBack func(person string)
+	// Workers is how many requests run at once, 32 when 0; Pending how many of people run or wait, 1024 when 0.
 	Workers, Pending int
 }
 
@@ -52,12 +53,13 @@ type Handler func(ctx context.Context, by api.Caller, body []byte) (any, error)
 
 // Service is the running micro service flotilla-hub.
 type Service struct {
-	conn  *Conn
-	leads func() bool
-	micro micro.Service
-	curve nkeys.KeyPair
-	slots chan struct{}
-	stats map[string]*verbStats
+	conn     *Conn
+	leads    func() bool
+	micro    micro.Service
+	curve    nkeys.KeyPair
+	places   *places
+	heldBack func(person string)
+	stats    map[string]*verbStats
 	asked
 	forwards
 
@@ -75,7 +77,13 @@ type verbStats struct {
 // Serve answers verbs of people (subjects.Fleet.API) until Stop; ctx is handed to handlers. Every hub
 // that serves gets every request, so that one whose process is stopped takes none away from the leader.
 func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Handler) (*Service, error) {
-	s := &Service{conn: c, leads: o.Leads, slots: make(chan struct{}, cmp.Or(o.Workers, defaultWorkers)), stats: map[string]*verbStats{}}
+	s := &Service{
+		conn: c, leads: o.Leads, places: newPlaces(cmp.Or(o.Workers, defaultWorkers), cmp.Or(o.Pending, defaultPending)),
+		heldBack: o.HeldBack, stats: map[string]*verbStats{},
+	}
+	if s.heldBack == nil {
+		s.heldBack = func(string) {}
+	}
 	var err error
 	if s.curve, err = CurveOf(o.Keys); err != nil {
 		return nil, fmt.Errorf("starting the service: %w", err)
@@ -137,41 +145,48 @@ func (s *Service) Stop() {
 	s.running.Wait()
 }
 
-// endpoint hands each request to a goroutine, and holds the subscription up while all slots are taken.
+// endpoint hands each request to a goroutine of its own, which waits for its turn. What is too much is refused.
 func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Handler {
 	return micro.HandlerFunc(func(r micro.Request) {
 		if s.leads != nil && !s.leads() || r.Reply() == "" {
 			return
 		}
+		by, err := s.caller(r)
+		if err != nil {
+			s.answer(verb, r, "", nil, err)
+			return
+		}
+		line, err := s.places.join(by.Name)
+		if err != nil {
+			s.answer(verb, r, "", nil, err)
+			s.heldBack(by.Name)
+			return
+		}
 		if !s.open() {
+			s.places.leave(line)
 			s.answer(verb, r, "", nil, notLeading())
 			return
 		}
-		leave, _ := s.enter(context.WithoutCancel(ctx)) // it always comes in
-		ctx := context.WithValue(ctx, place{}, leave)
 		go func() {
 			defer s.running.Done()
-			defer leave()
-			began := time.Now()
-			text, to, err := s.requestText(r)
-			var value any
-			if err == nil {
-				value, err = s.run(ctx, h, r, text)
-			}
-			s.answer(verb, r, to, value, err)
-			s.stats[verb].nanoseconds.Add(int64(time.Since(began)))
+			s.handle(ctx, line, verb, h, by, r)
 		}()
 	})
 }
 
-// enter takes a place among the requests that run at once, and gives it up when leave is called.
-func (s *Service) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case s.slots <- struct{}{}:
-		return sync.OnceFunc(func() { <-s.slots }), nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// handle answers one request when its turn has come.
+func (s *Service) handle(ctx context.Context, joined *line, verb string, h Handler, by api.Caller, r micro.Request) {
+	ran, _ := s.places.enter(context.WithoutCancel(ctx), by.Name) // it always comes in
+	leave := sync.OnceFunc(func() { ran(); s.places.leave(joined) })
+	defer leave()
+	began := time.Now()
+	text, to, err := s.requestText(r)
+	var value any
+	if err == nil {
+		value, err = s.run(context.WithValue(ctx, place{}, leave), h, by, r, text)
 	}
+	s.answer(verb, r, to, value, err)
+	s.stats[verb].nanoseconds.Add(int64(time.Since(began)))
 }
 
 // place is the key of that of a request among those that run at once.
@@ -206,12 +221,8 @@ func (s *Service) stumbled(subject string, err *error) {
 	}
 }
 
-func (s *Service) run(ctx context.Context, h Handler, r micro.Request, text []byte) (value any, err error) {
+func (s *Service) run(ctx context.Context, h Handler, by api.Caller, r micro.Request, text []byte) (value any, err error) {
 	defer s.stumbled(r.Subject(), &err)
-	by, err := s.caller(r)
-	if err != nil {
-		return nil, err
-	}
 	body, err := requestBody(r, text)
 	if err != nil {
 		return nil, unreadable(err)

@@ -29,6 +29,7 @@ const (
 	ReasonUnreadable       = "Unreadable"
 	ReasonNoRoom           = "NoRoom"
 	ReasonResealing        = "Resealing"
+	ReasonHeldBack         = "HeldBack"
 	reasonLevelTooLow      = "LevelTooLow"
 	reasonUnlisted         = "Unlisted"
 )

@@ -106,6 +106,7 @@ type Door struct {
 	tidier   *loop.Queue
 	due      *loop.Queue // of content whose status time changes
 	leaving  *leaving
+	heldBack *heldBack
 	service  atomic.Pointer[bus.Service] // while it answers
 }
 
@@ -119,7 +120,7 @@ func New(store *store.Store, o Options) *Door {
 	if o.Bounds == (guard.Bounds{}) {
 		o.Bounds = guard.DefaultBounds()
 	}
-	d := &Door{store: store, options: o, records: records.New(store.State), answers: newAnswers(), leaving: newLeaving()}
+	d := &Door{store: store, options: o, records: records.New(store.State), answers: newAnswers(), leaving: newLeaving(), heldBack: newHeldBack()}
 	d.keeper = keep.New(store, d.records, o.Log)
 	d.view = show.New(store, d.records, show.Options{
 		Version: o.Version, Thresholds: o.Thresholds, Grace: o.Grace, Uses: o.Uses, Problems: d.roomProblems,
@@ -155,7 +156,7 @@ func (d *Door) Run(ctx context.Context) error {
 	// Requests that are being answered when ctx ends may finish: leadership outlives it by a margin.
 	service, err := bus.Serve(context.WithoutCancel(ctx), d.store.Conn, bus.ServiceOptions{
 		Version: semantic(d.options.Version), Replica: d.options.Replica, Leads: d.store.Leads, Keys: d.store.Keys,
-		OfHubs: d.verbsOfHubs(),
+		OfHubs: d.verbsOfHubs(), HeldBack: d.holdBack,
 	}, d.verbs())
 	if err != nil {
 		return fmt.Errorf("opening the door: %w", err)

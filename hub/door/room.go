@@ -58,7 +58,7 @@ func roomless(room bus.Room) string {
 	return ""
 }
 
-// roomProblems is what is wrong with the room, and which streams fill up.
+// roomProblems is what is wrong with the room, which streams fill up, and who asks too much.
 func (d *Door) roomProblems() []api.Problem {
 	var problems []api.Problem
 	if why := roomless(d.room()); why != "" {
@@ -67,7 +67,7 @@ func (d *Door) roomProblems() []api.Problem {
 	if d.options.Streams != nil {
 		problems = append(problems, d.options.Streams()...)
 	}
-	return problems
+	return append(problems, d.heldBack.problems(d.store.Now())...)
 }
 
 // look is the command that shows where room is wanted.
