@@ -26,7 +26,7 @@ func (a commands) statusCommand() *cobra.Command {
 		Short: "The whole fleet on one screen, problems first",
 		Long: `Show the whole fleet on one screen, problems first. With --by, the members come below in groups, the worst group first: how
 many are in which state, and which are not well, each with a sign: ○ not heard of, ✖ NotReady, ▲ with placements in trouble, ‖ waiting
-to join, ↻ leaving.`,
+to join, ↻ leaving. Long messages are cut; -o json has them whole.`,
 		Example: `  flotilla status
   flotilla status --by region
   flotilla status --by label:tier -o json`,
@@ -75,7 +75,7 @@ func (a commands) printStatus(s *Status, by string) error {
 	if len(s.Problems) > 0 {
 		session.Say(w, "%d %s\n", len(s.Problems), session.Plural(len(s.Problems), "problem", "problems"))
 		for _, p := range s.Problems {
-			session.Say(w, "  %s\t%s\t%s\t%s\n", p.Object, p.Reason, session.Since(a.Now(), p.Since.Time), p.Message)
+			session.Say(w, "  %s\t%s\t%s\t%s\n", session.Brief(p.Object), session.Brief(p.Reason), session.Since(a.Now(), p.Since.Time), session.Brief(p.Message))
 		}
 		session.Say(w, "\n")
 	}
@@ -98,7 +98,7 @@ func (a commands) printStatus(s *Status, by string) error {
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
-	a.Printf("%s", a.Problems(text.String(), s.Problems))
+	a.Paint(a.Problems(text.String(), s.Problems))
 	if by != "" {
 		if err := a.printGroups(by, s.Groups); err != nil {
 			return err

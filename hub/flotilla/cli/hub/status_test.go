@@ -1,11 +1,17 @@
 package hub
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli/clitest"
+	"flotilla/hub/flotilla/cli/resource"
+	"flotilla/hub/flotilla/cli/session"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,4 +35,33 @@ func TestHoldsInTheStatusOfTheFleet(t *testing.T) {
 	}
 	s.HeldTotal = 120
 	require.Regexp(t, `^120: berlin by run spring \(2m\), (.*, ){3}paris by rollout of web \(2m\) and 115 others$`, holds(s, clitest.Now))
+}
+
+// What members say of themselves fills no screen: each has a line, and the line an end.
+func TestALineOfTheStatusHasABoundedLength(t *testing.T) {
+	const most = 400
+	for name, message := range map[string]string{"long": strings.Repeat("no ", 700), "escaped": strings.Repeat("\x1b", 2000), "broken": strings.Repeat("a\n", 1000)} {
+		hub := clitest.Answering{api.VerbStatus: func(any) (any, error) {
+			return api.FleetStatus{Fleet: "default", Leader: "hub-0", Problems: []api.Problem{
+				{Object: "member/mallory", Reason: "NotReady", Message: message}, {Object: "member/oslo", Reason: "Unknown", Message: "gone"},
+			}}, nil
+		}}
+		var out bytes.Buffer
+		a := commands{resource.New(session.New(session.Environment{
+			Out: &out, Err: &out, Now: func() time.Time { return clitest.Now }, Getenv: func(string) string { return "" },
+			Dial: func(context.Context, session.Connection) (session.Hub, error) { return hub, nil },
+		}))}
+		require.NoError(t, a.status(t.Context(), &statusOptions{}))
+		for line := range strings.Lines(out.String()) {
+			require.LessOrEqual(t, len(line), most, "%s: %s", name, line)
+		}
+		require.Contains(t, out.String(), "…\n", name)
+		require.Equal(t, 1, strings.Count(out.String(), "member/mallory"), name)
+		require.Contains(t, out.String(), "gone\n", name)
+		out.Reset()
+		require.NoError(t, a.status(t.Context(), &statusOptions{format: "json"}))
+		whole, err := json.Marshal(message)
+		require.NoError(t, err)
+		require.Contains(t, out.String(), string(whole), "a program has it whole")
+	}
 }

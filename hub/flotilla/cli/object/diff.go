@@ -57,7 +57,7 @@ func (a Commands) diff(ctx context.Context, s *offline.Source) error {
 			return err
 		}
 		differ = true
-		a.Printf("%s", a.ColouredDiff(text))
+		a.Paint(a.ColouredDiff(text))
 	}
 	if !differ {
 		a.Printf("no differences\n")

@@ -241,7 +241,7 @@ func (a commands) printPlan(o *planOptions, answer *plan.Answer) error {
 	if o.format == "json" {
 		return session.PrintJSON(a.Out, answer.Report)
 	}
-	a.Printf("%s", a.Coloured(answer.String()))
+	a.Paint(a.Coloured(answer.String()))
 	if o.format == "wide" {
 		for i := range answer.Placements {
 			a.printVerdicts(&answer.Placements[i])

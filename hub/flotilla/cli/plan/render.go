@@ -263,7 +263,8 @@ func (a commands) printPlacement(member string, p *preview.Placement, diffOnly b
 		a.Printf("# no override changes anything\n\n")
 		return nil
 	}
-	a.Printf("\n%s\n", a.ColouredDiff(differences.String()))
+	a.Printf("\n")
+	a.Paint(a.ColouredDiff(differences.String() + "\n"))
 	return nil
 }
 

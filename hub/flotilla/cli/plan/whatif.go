@@ -187,7 +187,7 @@ func (a commands) printWhatIf(o *planOptions, answer *whatif.Answer) error {
 			return err
 		}
 	} else {
-		a.Printf("%s", a.Coloured(answer.Text(o.format == "wide")))
+		a.Paint(a.Coloured(answer.Text(o.format == "wide")))
 	}
 	if !answer.Differs() {
 		return nil

@@ -105,7 +105,7 @@ func (a commands) foresee(ctx context.Context, o *operation) error {
 		}
 	}
 	a.Notes(answer.Notes)
-	a.Printf("%s", a.Coloured(answer.String()))
+	a.Paint(a.Coloured(answer.String()))
 	a.Printf("run %s %s (server dry run)\n", o.request.Run, o.done)
 	return nil
 }

@@ -31,7 +31,7 @@ func (s *screen) show(f *following, now time.Time) {
 	case s.redraws:
 		s.draw(s.fitted(rows))
 	case s.before == nil:
-		s.session.Printf("%s", s.session.States(drawTree(rows, s.session.Terminal)))
+		s.session.Paint(s.session.States(drawTree(rows, s.session.Terminal)))
 	default:
 		for _, line := range changedRows(s.before, rows) {
 			s.session.Printf("%s  %s\n", now.UTC().Format("15:04:05Z"), line)

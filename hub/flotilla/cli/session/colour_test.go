@@ -35,7 +35,7 @@ func TestStatesAndTroubleAreColoured(t *testing.T) {
 	want := "NAME    STATE            FAILED   LABELS\nberlin  G{Ready}            0        a=b\noslo    R{NotReady}         R{12}       -\ncairo   G{Ready},Y{Cordoned}   0        Readyness=1\n"
 	require.Equal(t, want, shownColours(a.Table(bare, true)))
 	require.Equal(t, "oslo  R{Failed}  3\n", shownColours(a.Table("oslo  Failed  3\n", false)), "without a head only states are known")
-	require.Equal(t, bare, (&Session{colour: colourNever}).Table(bare, true))
+	require.Equal(t, bare, string((&Session{colour: colourNever}).Table(bare, true)))
 	require.Equal(t, "R{2 problems}\n  placement/web  R{ApplyFailed}  3s  it Failed\n  member/oslo    R{Unknown}      9s  gone\n\nmembers  3: 2 G{Ready}, 1 R{Unknown}\n",
 		shownColours(a.Problems("2 problems\n  placement/web  ApplyFailed  3s  it Failed\n  member/oslo    Unknown      9s  gone\n\nmembers  3: 2 Ready, 1 Unknown\n",
 			[]api.Problem{{Reason: "ApplyFailed"}, {Reason: "Unknown"}})))
@@ -43,12 +43,12 @@ func TestStatesAndTroubleAreColoured(t *testing.T) {
 }
 
 // shownColours writes colours so that a person can compare them.
-func shownColours(text string) string {
-	return strings.NewReplacer(green, "G{", red, "R{", yellow, "Y{", plain, "}").Replace(text)
+func shownColours(text Painted) string {
+	return strings.NewReplacer(string(green), "G{", string(red), "R{", string(yellow), "Y{", string(plain), "}").Replace(string(text))
 }
 
 func TestDiffsAreColoured(t *testing.T) {
 	text := "--- a\n+++ b\n@@ -1,2 +1,2 @@\n - name: x\n-  - y\n+  - z\n"
 	require.Equal(t, "R{--- a}\nG{+++ b}\n@@ -1,2 +1,2 @@\n - name: x\nR{-  - y}\nG{+  - z}\n", shownColours((&Session{colour: colourAlways}).ColouredDiff(text)))
-	require.Equal(t, text, (&Session{colour: colourNever}).ColouredDiff(text))
+	require.Equal(t, text, string((&Session{colour: colourNever}).ColouredDiff(text)))
 }

@@ -29,7 +29,7 @@ type Session struct {
 // New begins a session in an environment.
 func New(env Environment) *Session {
 	a := &Session{Environment: env}
-	a.Out = &shown{to: env.Out, raw: func() bool { return a.Machine }}
+	a.Out = &shown{to: env.Out, raw: a.raw}
 	a.Err = &shown{to: env.Err, raw: func() bool { return false }}
 	return a
 }

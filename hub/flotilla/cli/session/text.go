@@ -35,6 +35,18 @@ func OrDash(s string) string {
 	return s
 }
 
+// briefRunes is how much of a message stands in a line of many.
+const briefRunes = 120
+
+// Brief is a message of others as it stands in a line of a table: as it is shown, and cut where that is long.
+func Brief(text string) string {
+	runes := []rune(escaped(text))
+	if len(runes) <= briefRunes {
+		return text
+	}
+	return string(runes[:briefRunes-1]) + "…"
+}
+
 // Cell is a text as it stands in one row and one column.
 func Cell(text string) string { return Breaks.Replace(text) }
 

@@ -51,7 +51,7 @@ func disruptionColumns(d *api.NodeDisruption, now time.Time) []Column {
 		{"Replacement", false, disruptionReplacements(status.Replacements)},
 		{"Savings", false, status.Savings},
 		{"Age", false, session.Since(now, d.CreationTimestamp.Time)},
-		{"Message", false, session.OrDash(cut(shortMessage(status)))},
+		{"Message", false, session.OrDash(session.Brief(shortMessage(status)))},
 		{"Moves", true, len(status.Moves)},
 		{"Killed", true, len(status.Killed)},
 		{"Drift", true, session.OrDash(status.Drift)},
@@ -211,18 +211,6 @@ func shortMessage(d *api.Disruption) string {
 		text = strings.TrimPrefix(text, "node "+d.Nodes[0]+" ")
 	}
 	return text
-}
-
-// shownRunes is how much of a message a cell holds.
-const shownRunes = 120
-
-// cut shortens a message; -o wide shows all of it.
-func cut(text string) string {
-	runes := []rune(text)
-	if len(runes) <= shownRunes {
-		return text
-	}
-	return string(runes[:shownRunes-1]) + "…"
 }
 
 // byReason is one number of nodes when all reasons have it, and names them otherwise.

@@ -68,7 +68,7 @@ func (o *Output) printTables(a *resource.Client, objects []*unstructured.Unstruc
 		if err := printers.NewTablePrinter(options).PrintObj(table, &text); err != nil {
 			return fmt.Errorf("printing: %w", err)
 		}
-		a.Printf("%s", a.Table(text.String(), !options.NoHeaders))
+		a.Paint(a.Table(text.String(), !options.NoHeaders))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"flotilla/hub/flotilla/cli/resource"
+	"flotilla/hub/flotilla/cli/session"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -53,12 +54,12 @@ func (w *WatchPrinter) printKind(kind string, fresh []*unstructured.Unstructured
 			return err
 		}
 	}
-	shown := strings.SplitAfter(w.Client.Table(strings.Join(lines, ""), !t.options.NoHeaders), "\n")
+	shown := strings.SplitAfter(string(w.Client.Table(strings.Join(lines, ""), !t.options.NoHeaders)), "\n")
 	shown = shown[:len(shown)-1] // what follows the last end of line
 	if wider && !t.options.NoHeaders {
-		w.Client.Printf("%s", shown[0])
+		w.Client.Paint(session.Painted(shown[0]))
 	}
-	w.Client.Printf("%s", strings.Join(shown[len(shown)-len(fresh):], ""))
+	w.Client.Paint(session.Painted(strings.Join(shown[len(shown)-len(fresh):], "")))
 	return nil
 }
 
