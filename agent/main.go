@@ -27,6 +27,7 @@ import (
 	"flotilla/bus/clientlog"
 	"flotilla/bus/member"
 	"flotilla/configs"
+	"flotilla/configs/files"
 	"flotilla/configs/memory"
 	"flotilla/configs/terminal"
 	"flotilla/core/api"
@@ -136,7 +137,7 @@ func (f *flags) load(c *cobra.Command) (agentd.Options, error) {
 	o := agentd.Options{Config: configs.DefaultAgent()}
 	config := &o.Config
 	if f.config != "" {
-		text, err := os.ReadFile(f.config)
+		text, err := files.Read(f.config, files.Small)
 		if err != nil {
 			return o, fmt.Errorf("reading the configuration: %w", err)
 		}

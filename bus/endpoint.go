@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"flotilla/configs/files"
+
 	"github.com/nats-io/nats.go"
 )
 
@@ -164,7 +166,7 @@ func credsOf(text []byte) []nats.Option {
 }
 
 func readCreds(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
+	text, err := files.Read(path, files.Small)
 	if err != nil {
 		return nil, fmt.Errorf("credentials: %w", err)
 	}
@@ -173,7 +175,7 @@ func readCreds(path string) ([]byte, error) {
 
 // checkCA finds out in time, and in words, that a file names no authority.
 func checkCA(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := files.Read(path, files.Small)
 	if err != nil {
 		return fmt.Errorf("%w: --tls-ca: %w", ErrSetup, err)
 	}

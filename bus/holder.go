@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"flotilla/configs/files"
+
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 )
@@ -68,7 +70,7 @@ type identity struct {
 }
 
 func credsFile(path string) (identity, error) {
-	text, err := os.ReadFile(path)
+	text, err := files.Read(path, files.Small)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return identity{}, fmt.Errorf("%w: credentials %s: no such file; the hub keeps those of its first admin in <data>/operator.creds, "+

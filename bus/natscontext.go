@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"flotilla/configs/files"
+
 	"github.com/nats-io/nats.go"
 )
 
@@ -35,7 +37,7 @@ func loadContext(name string, env func(string) string) (endpoint, error) {
 	home := env("HOME")
 	dir := filepath.Join(cmp.Or(env("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "nats", "context")
 	path := filepath.Join(dir, name+".json")
-	text, err := os.ReadFile(path)
+	text, err := files.Read(path, files.Small)
 	if errors.Is(err, os.ErrNotExist) {
 		return e, fmt.Errorf("%w: NATS context %q: no file %s; contexts there: %s", ErrSetup, name, path, listContexts(dir))
 	}
@@ -73,6 +75,15 @@ func (c natsContext) options(home string) (options []nats.Option, of holder, err
 			return filepath.Join(home, rest)
 		}
 		return path
+	}
+	// The library reads these without a bound.
+	for name, path := range map[string]string{"nkey": c.NKey, "cert": c.Cert, "key": c.Key, "ca": c.CA} {
+		if path == "" {
+			continue
+		}
+		if _, err := files.Read(file(path), files.Small); err != nil {
+			return nil, of, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	if c.Creds != "" {
 		found, err := credsFile(file(c.Creds))

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"flotilla/configs/files"
 	"flotilla/core/strict"
 )
 
@@ -87,7 +88,7 @@ func Read(stdin io.Reader, recursive bool, paths ...string) ([]Document, error) 
 	var problems Problems
 	for _, path := range paths {
 		for _, source := range sources(path, recursive, &problems) {
-			text, err := text(stdin, source)
+			text, err := text(stdin, source, source == path)
 			if err != nil {
 				problems = append(problems, Problem{Source: source, Text: reason(err)})
 				continue
@@ -119,18 +120,18 @@ func sources(path string, recursive bool, problems *Problems) []string {
 	if !found.IsDir() {
 		return []string{path}
 	}
-	files, err := folder(path, recursive)
+	inside, err := folder(path, recursive)
 	switch {
 	case err != nil:
 		*problems = append(*problems, Problem{Source: path, Text: reason(err)})
-	case len(files) == 0:
+	case len(inside) == 0:
 		*problems = append(*problems, Problem{Source: path, Text: "the folder holds no " + strings.Join(extensions, ", ") + " file"})
 	}
-	return files
+	return inside
 }
 
 func folder(root string, recursive bool) ([]string, error) {
-	var files []string
+	var found []string
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -138,18 +139,25 @@ func folder(root string, recursive bool) ([]string, error) {
 		case entry.IsDir() && path != root && !recursive:
 			return fs.SkipDir
 		case !entry.IsDir() && slices.Contains(extensions, filepath.Ext(path)):
-			files = append(files, path)
+			found = append(found, path)
 		}
 		return nil
 	})
-	return files, err
+	return found, err
 }
 
-func text(stdin io.Reader, source string) ([]byte, error) {
+// text reads a source with a bound. A file that was found in a folder has to be one; a path that was named may lead to a
+// pipe, as <(…) of a shell does.
+func text(stdin io.Reader, source string, named bool) ([]byte, error) {
 	if source == "-" {
-		return io.ReadAll(stdin)
+		return files.All(stdin, files.Most)
 	}
-	return os.ReadFile(source)
+	if !named {
+		if err := files.CheckRegular(source); err != nil {
+			return nil, err
+		}
+	}
+	return files.Read(source, files.Most)
 }
 
 // reason is what the system said, without the path, which the problem names already.

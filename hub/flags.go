@@ -16,6 +16,7 @@ import (
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
 	"flotilla/configs"
+	"flotilla/configs/files"
 	"flotilla/configs/memory"
 	"flotilla/configs/secrets"
 	"flotilla/configs/terminal"
@@ -121,7 +122,7 @@ func streamFlags(s *pflag.FlagSet, config *configs.Hub) {
 // load reads the configuration file, if any, puts the flags that were given over it, and checks all.
 func load(c *cobra.Command, file string, config *configs.Hub) error {
 	if file != "" {
-		text, err := os.ReadFile(file)
+		text, err := files.Read(file, files.Small)
 		if err != nil {
 			return fmt.Errorf("reading the configuration: %w", err)
 		}

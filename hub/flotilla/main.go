@@ -28,6 +28,7 @@ func main() {
 		os.Exit(session.ExitUsage)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := cli.Main(ctx, os.Args[1:], session.OSEnvironment(now))
 	stop()
 	os.Exit(code)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -88,10 +87,4 @@ func completeWords(a *resource.Client, root *cobra.Command) {
 			c.Args, c.RunE = cobra.ArbitraryArgs, session.GroupRun
 		}
 	}
-}
-
-// Main runs one command line and returns its exit code.
-func Main(ctx context.Context, args []string, env session.Environment) int {
-	s := session.New(env)
-	return s.Execute(ctx, newRoot(resource.New(s)), args)
 }

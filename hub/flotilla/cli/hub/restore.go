@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"flotilla/configs/files"
 	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli/session"
 )
@@ -90,6 +91,10 @@ func (a commands) restore(ctx context.Context, path string, replace bool) error 
 
 // readBackup checks a backup file to its end, and hands out its pages as they come.
 func readBackup(path string, take func(*api.BackupPage) error) (*api.BackupHead, error) {
+	// It is read once to its end before the fleet is touched, and once more.
+	if err := files.CheckRegular(path); err != nil {
+		return nil, session.Usagef("%s", err)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, session.Usagef("%s", err)

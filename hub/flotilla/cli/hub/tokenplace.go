@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/configs/files"
 	"flotilla/core/api"
 )
 
@@ -42,7 +43,7 @@ func (a commands) tokenPlace() tokenPlace {
 			named = v.Value
 		}
 	}
-	creds, err := os.ReadFile(named)
+	creds, err := files.Read(named, files.Small)
 	if err != nil {
 		return ""
 	}
@@ -52,7 +53,7 @@ func (a commands) tokenPlace() tokenPlace {
 
 // read is the token that is kept, if it holds for a while.
 func (p tokenPlace) read(now time.Time) (kept keptToken, found bool) {
-	text, err := os.ReadFile(string(p))
+	text, err := files.Read(string(p), files.Small)
 	if err != nil || json.Unmarshal(text, &kept) != nil {
 		return kept, false
 	}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/configs"
+	"flotilla/configs/files"
 	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli/offline"
 	"flotilla/hub/flotilla/cli/resource"
@@ -65,7 +66,7 @@ func (a Commands) edit(ctx context.Context, args []string) error {
 	} else if err != nil {
 		return fmt.Errorf("editing %s: %w", r, err)
 	}
-	edited, err := os.ReadFile(path)
+	edited, err := files.Read(path, files.Most)
 	if err != nil {
 		return fmt.Errorf("reading back %s: %w", r, err)
 	}

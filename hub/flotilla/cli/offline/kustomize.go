@@ -5,12 +5,24 @@ import (
 	"path/filepath"
 	"slices"
 
+	"flotilla/configs/files"
 	"flotilla/hub/flotilla/cli/session"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
+
+// boundedDisk is the disk as a kustomization reads it: files, with a bound.
+type boundedDisk struct{ filesys.FileSystem }
+
+// ReadFile reads a file that a kustomization names.
+func (boundedDisk) ReadFile(path string) ([]byte, error) {
+	if err := files.CheckRegular(path); err != nil {
+		return nil, err
+	}
+	return files.Read(path, files.Most)
+}
 
 // buildKustomization renders a folder with kustomize's library.
 func buildKustomization(dir string) ([]byte, error) {
@@ -23,7 +35,7 @@ func buildKustomization(dir string) ([]byte, error) {
 	}) {
 		return nil, session.Usagef("-k %s: found a folder without a kustomization.yaml; -f applies its files as they are", dir)
 	}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(boundedDisk{filesys.MakeFsOnDisk()}, dir)
 	if err != nil {
 		return nil, session.Refusedf("building the kustomization %s: %v", dir, err)
 	}

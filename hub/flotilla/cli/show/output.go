@@ -3,10 +3,10 @@ package show
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
+	"flotilla/configs/files"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 
@@ -63,7 +63,7 @@ func (o *Output) Printer() (printers.ResourcePrinter, error) {
 		return nil, session.Usagef("-o %s needs a value: -o %s=…", form, form)
 	}
 	if base, found := strings.CutSuffix(form, "-file"); found {
-		body, err := os.ReadFile(arg)
+		body, err := files.Read(arg, files.Small)
 		if err != nil {
 			return nil, session.Usagef("reading the template: %v", err)
 		}
