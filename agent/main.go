@@ -4,10 +4,12 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -40,6 +42,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once, also while it reads a token
 	if err := new(flags).command().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "agent:", err)
 		stop()
@@ -109,7 +112,7 @@ remove the file to mend it.`,
 	s := c.Flags()
 	s.StringVar(&f.config, "config", "", "configuration file; flags win over it")
 	s.StringVar(&f.member, "member", "", "name of the member, a DNS label")
-	s.StringVar(&f.token, "token", "", "token of \"flotilla member enrol\", or @ and the path of a file that holds it")
+	s.StringVar(&f.token, "token", "", "@ and the path of a file with what \"flotilla member enrol\" printed, or - for standard input; given as text it stands in the list of processes")
 	s.StringVar(&f.fleet, "fleet", "", "name of the fleet (default that of the token, or \"default\")")
 	s.StringVar(&f.url, "url", "", "URL of the NATS servers, comma separated")
 	s.StringVar(&f.creds, "creds", "", "credentials of the member's agent, where others make them")
@@ -150,7 +153,8 @@ func (f *flags) load(c *cobra.Command) (agentd.Options, error) {
 	if o.Pod, err = pod.Find(config.Pod.ServiceAccount, os.Getenv); err != nil {
 		return o, err
 	}
-	o.Token, err = readToken(config.Token)
+	f.warnOfToken(c)
+	o.Token, err = readToken(config.Token, c.InOrStdin())
 	return o, identify(&o, err)
 }
 
@@ -233,8 +237,21 @@ func (f *flags) over(c *cobra.Command, config *configs.Agent) {
 	}
 }
 
-// readToken reads a token, or the file that holds it behind an @; nil when there is none.
-func readToken(text string) (*api.Token, error) {
+// fromInput is what --token says for standard input.
+const fromInput = "-"
+
+// warnOfToken says that a token of the command line is read by others, and how to give it instead.
+func (f *flags) warnOfToken(c *cobra.Command) {
+	if !c.Flags().Changed("token") || f.token == "" || f.token == fromInput || strings.HasPrefix(f.token, "@") {
+		return
+	}
+	_, _ = fmt.Fprintln(c.ErrOrStderr(), "agent: warning: the token of --token stands in the list of processes, which every user of the machine reads: "+
+		"name a file that holds it, --token @FILE, or give it on standard input, --token -")
+}
+
+// readToken reads a token: the file that holds it behind an @, a line of standard input for -, or the text itself; nil when
+// there is none.
+func readToken(text string, input io.Reader) (*api.Token, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -244,6 +261,16 @@ func readToken(text string) (*api.Token, error) {
 			return nil, fmt.Errorf("token: %w", err)
 		}
 		text = string(read)
+	}
+	if text == fromInput {
+		line, err := bufio.NewReader(io.LimitReader(input, api.MaxToken+1)).ReadString('\n')
+		if line == "" && errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("token: found nothing on standard input: %w", fs.ErrNotExist)
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("token: reading standard input: %w", err)
+		}
+		text = line
 	}
 	token, err := validate.Token(text)
 	if err != nil {

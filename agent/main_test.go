@@ -144,6 +144,39 @@ func TestATokenNamesItsMember(t *testing.T) {
 	}
 }
 
+// A token on the command line is read by every user of the machine: who gives it so is told, and how to do without. A file
+// and standard input give the same token in silence.
+func TestATokenOnTheCommandLineIsWarnedOf(t *testing.T) {
+	given := api.Token{Fleet: "shop", Member: "berlin", Seed: "SU"}
+	path := filepath.Join(t.TempDir(), "berlin.token")
+	require.NoError(t, os.WriteFile(path, []byte(given.String()+"\n"), 0o600))
+	load := func(input string, args ...string) (o agentd.Options, said string, err error) {
+		var f flags
+		var stderr bytes.Buffer
+		parsed := f.command()
+		parsed.SetErr(&stderr)
+		parsed.SetIn(strings.NewReader(input))
+		require.NoError(t, parsed.ParseFlags(append(args, "--data", t.TempDir())))
+		o, err = f.load(parsed)
+		return o, stderr.String(), err
+	}
+	o, said, err := load("", "--token", given.String())
+	require.NoError(t, err)
+	require.Equal(t, &given, o.Token)
+	require.Equal(t, "agent: warning: the token of --token stands in the list of processes, which every user of the machine reads: "+
+		"name a file that holds it, --token @FILE, or give it on standard input, --token -\n", said)
+	for _, c := range [][]string{{"", "@" + path}, {given.String() + "\n", "-"}, {given.String(), "-"}} {
+		o, said, err = load(c[0], "--token", c[1])
+		require.NoError(t, err)
+		require.Equal(t, &given, o.Token)
+		require.Empty(t, said)
+	}
+	_, _, err = load("", "--token", "-", "--member", "berlin")
+	require.ErrorContains(t, err, "token: found nothing on standard input")
+	_, _, err = load(strings.Repeat("x", 2*api.MaxToken), "--token", "-")
+	require.ErrorContains(t, err, "characters that are no token")
+}
+
 // The member of a configuration may come from a flag.
 func TestTheMemberMayBeAFlagBesideAConfiguration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "agent.yaml")

@@ -84,6 +84,7 @@ func ConnectClient(ctx context.Context, o Options) (*Conn, error) {
 		}
 		o.CredsText = text
 	}
+	o.ofPerson = true
 	timeout := cmp.Or(o.Timeout, clientTimeout)
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(deadline))

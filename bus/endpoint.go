@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"flotilla/configs/files"
+	"flotilla/configs/private"
 
 	"github.com/nats-io/nats.go"
 )
@@ -51,7 +53,7 @@ func (o Options) resolve() (endpoint, error) {
 	var e endpoint
 	if name := cmp.Or(o.Context, env("NATS_CONTEXT")); name != "" {
 		var err error
-		if e, err = loadContext(name, env); err != nil {
+		if e, err = loadContext(name, env, o.guard); err != nil {
 			return e, err
 		}
 	}
@@ -78,9 +80,21 @@ func (o Options) resolve() (endpoint, error) {
 	if creds == "" {
 		return e, nil
 	}
+	if err := o.guard(creds); err != nil {
+		return e, err
+	}
 	found, err := credsFile(creds)
 	e.auth, e.holder = append(e.auth, found.auth), found.holder
 	return e, err
+}
+
+// guard refuses a file of keys that others may read. People are spared: > NAME.creds is how they were told to make theirs.
+func (o Options) guard(path string) error {
+	err := private.Check(path)
+	if o.ofPerson || !errors.Is(err, private.ErrExposed) {
+		return nil // whoever reads it says what else is wrong
+	}
+	return fmt.Errorf("%w: credentials: %w", ErrSetup, err)
 }
 
 // ByWallet says that the wallet is what the connection proves with who it is.

@@ -32,7 +32,8 @@ type natsContext struct {
 	Domain      string `json:"jetstream_domain"`
 }
 
-func loadContext(name string, env func(string) string) (endpoint, error) {
+// loadContext reads a context; guard judges files that hold keys.
+func loadContext(name string, env func(string) string, guard func(path string) error) (endpoint, error) {
 	var e endpoint
 	home := env("HOME")
 	dir := filepath.Join(cmp.Or(env("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "nats", "context")
@@ -49,7 +50,7 @@ func loadContext(name string, env func(string) string) (endpoint, error) {
 		return e, fmt.Errorf("%w: NATS context %q in %s: %w", ErrSetup, name, path, err)
 	}
 	e = endpoint{url: c.URL, from: "context " + name, user: c.User, inboxPrefix: c.InboxPrefix, domain: c.Domain}
-	if e.auth, e.holder, err = c.options(home); err != nil {
+	if e.auth, e.holder, err = c.options(home, guard); err != nil {
 		return e, fmt.Errorf("%w: NATS context %q in %s: %w", ErrSetup, name, path, err)
 	}
 	return e, nil
@@ -66,7 +67,7 @@ func listContexts(dir string) string {
 	return strings.Join(files, ", ")
 }
 
-func (c natsContext) options(home string) (options []nats.Option, of holder, err error) {
+func (c natsContext) options(home string, guard func(path string) error) (options []nats.Option, of holder, err error) {
 	if c.NSC != "" || c.SocksProxy != "" {
 		return nil, of, errors.New("nsc and socks_proxy are not supported; set creds, and connect directly")
 	}
@@ -83,6 +84,14 @@ func (c natsContext) options(home string) (options []nats.Option, of holder, err
 		}
 		if _, err := files.Read(file(path), files.Small); err != nil {
 			return nil, of, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for _, path := range []string{c.Creds, c.NKey, c.Key} {
+		if path == "" {
+			continue
+		}
+		if err := guard(file(path)); err != nil {
+			return nil, of, err
 		}
 	}
 	if c.Creds != "" {

@@ -38,7 +38,7 @@ type Agent struct {
 	Fleet string `json:"fleet,omitempty"`
 	// Member is the name of the member, a DNS label.
 	Member string `json:"member,omitempty"`
-	// Token, or @ and the path of a file that holds it, is what the agent enrols with once; without a member it is
+	// Token, @ and the path of a file that holds it, or - for standard input, is what the agent enrols with once; without a member it is
 	// for the one that it names.
 	Token string `json:"token,omitempty"`
 	// Bus names the servers, and credentials that somebody else made.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"flotilla/configs/private"
 	"flotilla/core/api"
 	"flotilla/core/seal"
 )
@@ -20,11 +21,14 @@ const remedy = "if it is not to be had from a backup of the folder, with the fil
 // maxSealed bounds what is read of a sealed file, unpacked.
 const maxSealed = 64 << 20
 
+// maxKey bounds what is read of a file that holds a key.
+const maxKey = 4 << 10
+
 // Key is the key that the files of a folder are sealed with, in a file of its own beside them; it is made when
 // there is none.
 func Key(folder string) ([]byte, error) {
 	path := filepath.Join(folder, "key")
-	key, err := os.ReadFile(path)
+	key, err := private.Read(path, maxKey)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		key = make([]byte, seal.KeyBytes)

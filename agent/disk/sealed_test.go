@@ -46,3 +46,18 @@ func TestASealedFileIsReadWithTheKeyOfItsFolderAlone(t *testing.T) {
 	_, err = disk.Key(folder)
 	require.ErrorContains(t, err, "found 3 bytes, expected 32")
 }
+
+func TestAKeyThatOthersMayReadIsRefused(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	folder := t.TempDir()
+	_, err := disk.Key(folder)
+	require.NoError(t, err)
+	path := filepath.Join(folder, "key")
+	require.NoError(t, os.Chmod(path, 0o644))
+	for _, read := range []func() error{
+		func() error { _, err := disk.Key(folder); return err },
+		func() error { _, err := disk.SealedFile(filepath.Join(folder, "index.json")); return err },
+	} {
+		require.ErrorContains(t, read(), path+" may be read by others, its mode is 0644, expected 0600: chmod 600 "+path)
+	}
+}

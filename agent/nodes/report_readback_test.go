@@ -57,7 +57,7 @@ func TestABrokerFromABackupIsToldAgain(t *testing.T) {
 	w, _ := startWatch(t, o, t.TempDir())
 	hub.whole("n1", "n2")
 	hub.server.Stop(t)
-	require.NoError(t, os.CopyFS(backup, os.DirFS(dir)))
+	bustest.CopyFolder(t, backup, dir)
 	hub.server.Restart(t)
 	relabel(t, m, "n1", "step", "1")
 	require.True(t, m.RemoveNode("n2"))
@@ -72,7 +72,7 @@ func TestABrokerFromABackupIsToldAgain(t *testing.T) {
 
 	hub.server.Stop(t)
 	require.NoError(t, os.RemoveAll(dir))
-	require.NoError(t, os.CopyFS(dir, os.DirFS(backup)))
+	bustest.CopyFolder(t, dir, backup)
 	hub.server.Restart(t)
 	bustest.Eventually(t, func() error {
 		e, err := o.Hub.NodeEvent(t.Context(), "n1")

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"flotilla/configs/private"
 )
 
 // Vault is where an agent keeps its keys and credentials, as texts by name. They are secrets. Whoever asks for one that is
@@ -19,7 +21,10 @@ type Vault interface {
 	String() string
 }
 
-// Folder is a vault on disk: a file each, which nobody but its owner reads. The folder is made when it is first written to.
+// maxText is how many bytes one text may have.
+const maxText = 1 << 20
+
+// Folder is a vault on disk: a file each, which nobody but its owner reads; one that others may read is refused. The folder is made when it is first written to.
 type Folder string
 
 func (f Folder) String() string { return "the folder " + string(f) }
@@ -28,7 +33,7 @@ func (f Folder) path(name string) string { return filepath.Join(string(f), name)
 
 // Read reads a file.
 func (f Folder) Read(name string) ([]byte, error) {
-	text, err := os.ReadFile(f.path(name))
+	text, err := private.Read(f.path(name), maxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/configs/private"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -46,7 +47,7 @@ func OpenAccounts(dir string, o bus.Options) (*Accounts, error) {
 }
 
 func readAccountKeys(dir string) (keys accountKeys, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, keysFile))
+	text, err := private.Read(filepath.Join(dir, keysFile), maxKeys)
 	if errors.Is(err, os.ErrNotExist) {
 		return keys, fmt.Errorf("%w: accounts %s: there is no %s in it; `hub accounts --out %s` makes them", bus.ErrSetup, dir, keysFile, dir)
 	}

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"flotilla/configs/private"
 )
 
 // Own says what an authority of its own signs for a server that has no certificate from elsewhere.
@@ -87,6 +89,9 @@ func (a authority) shown() (*tls.Certificate, error) {
 		return nil, fmt.Errorf("its authority%s: %w", a.kept, err)
 	}
 	shown, err := a.kept.pair(ofServer)
+	if errors.Is(err, private.ErrExposed) {
+		return nil, err
+	}
 	if err != nil || !a.good(shown.Leaf, signer.Leaf) {
 		shown, err = a.certify(signer)
 	}

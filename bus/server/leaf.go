@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"flotilla/bus"
+	"flotilla/configs/private"
 	"flotilla/subjects"
 
 	"github.com/nats-io/jwt/v2"
@@ -47,7 +48,7 @@ func MakeLeaf(accounts, dir string, leaf Leaf) ([]AccountsFile, error) {
 		return nil, err
 	}
 	for account, key := range map[string]*string{subjects.AccountAgents: &keys.Agents, subjects.AccountSystem: &keys.System} {
-		seed, err := os.ReadFile(filepath.Join(accounts, offlineFolder, account+".nk"))
+		seed, err := private.Read(filepath.Join(accounts, offlineFolder, account+".nk"), maxKeys)
 		if err != nil {
 			return nil, fmt.Errorf("making a leaf node takes the key of account %s, put it back for as long: %w", account, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"flotilla/configs/private"
 	"flotilla/subjects"
 
 	"github.com/nats-io/jwt/v2"
@@ -21,6 +22,9 @@ const (
 	hubCredsFile      = "hub.creds"
 	inspectorFile     = "inspector.creds"
 )
+
+// maxKeys is how many bytes a file of keys may have.
+const maxKeys = 64 << 10
 
 // seeds are the private keys of an operator and its accounts, as kept in <dir>/keys.json; a public key stands where
 // the private one is kept elsewhere.
@@ -68,6 +72,9 @@ func openRealm(dir string, fleet subjects.Fleet) (*operator, error) {
 	r, err := newRealm(s, fleet)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, keysFile), err)
+	}
+	if err := private.Check(filepath.Join(dir, hubCredsFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
 	}
 	if r.revoked, err = loadRevocations(filepath.Join(dir, revocationsFile)); err != nil {
 		return nil, err
@@ -120,7 +127,7 @@ func (s *seeds) byName() map[string]*string {
 // loadSeeds reads the keys, or makes and keeps them when there are none.
 func loadSeeds(path string) (*seeds, error) {
 	s := &seeds{}
-	text, err := os.ReadFile(path)
+	text, err := private.Read(path, maxKeys)
 	switch {
 	case err == nil:
 		if err := json.Unmarshal(text, s); err != nil {

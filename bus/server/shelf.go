@@ -48,7 +48,7 @@ func (f folder) name() string { return filepath.Base(filepath.Dir(f.dir)) }
 func (f folder) file(name string) string { return filepath.Join(f.dir, f.prefix+name) }
 
 func (f folder) pair(as pairName) (tls.Certificate, error) {
-	return tls.LoadX509KeyPair(f.file(as.cert), f.file(as.key))
+	return loadPair(f.file(as.cert), f.file(as.key))
 }
 
 // keep writes the key first: a certificate whose key is another is made anew.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"flotilla/configs/private"
 )
 
 // TLS says with which certificate an embedded server speaks TLS; it speaks none when all is empty.
@@ -143,12 +145,20 @@ func (f *certFiles) read(before *tls.Certificate) (*tls.Certificate, error) {
 	if err != nil || before != nil && changed.Equal(f.changed) {
 		return before, err
 	}
-	read, err := tls.LoadX509KeyPair(f.cert, f.key)
+	read, err := loadPair(f.cert, f.key)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s and %s: %w", f.cert, f.key, err)
 	}
 	f.changed = changed
 	return &read, nil
+}
+
+// loadPair reads a certificate and its key, which nobody else may read.
+func loadPair(cert, key string) (tls.Certificate, error) {
+	if err := private.Check(key); err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.LoadX509KeyPair(cert, key)
 }
 
 // newest is when the last of some files was written.

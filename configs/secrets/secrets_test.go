@@ -40,6 +40,7 @@ func TestSecretsAreTheSameFromAFileACommandAndTheEnvironment(t *testing.T) {
 }
 
 func TestAFileThatOthersMayReadIsRefused(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	path, _ := created(t)
 	info, err := os.Stat(path)
 	require.NoError(t, err)

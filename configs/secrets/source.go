@@ -5,11 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"time"
 
+	"flotilla/configs/private"
 	"flotilla/core/seal"
 )
 
@@ -68,22 +67,7 @@ func (s Source) text(ctx context.Context) ([]byte, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading secrets: %w", err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	found, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("reading secrets: %w", err)
-	}
-	if open := found.Mode().Perm() & 0o077; open != 0 {
-		return nil, fmt.Errorf("secrets in %s may be read by others, its mode is %#o, expected 0600: chmod 600 %s", path, found.Mode().Perm(), path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
-	if err == nil && len(text) > maxBytes {
-		err = fmt.Errorf("%s holds more than %d bytes", path, maxBytes)
-	}
+	text, err := private.Read(path, maxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("reading secrets: %w", err)
 	}

@@ -19,6 +19,7 @@ import (
 
 // A hub with a server of its own makes its secrets once, and never again beside what is sealed with others.
 func TestAHubKeepsTheSecretsOfItsFolder(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	dir := t.TempDir()
 	h := start(t, inFolder(t, dir))
 	leading(t, h)

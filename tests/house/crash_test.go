@@ -138,7 +138,7 @@ func TestMissingIndexTearsNothingDown(t *testing.T) {
 
 	require.NoError(t, os.Rename(filepath.Join(h.dir, "hub"), filepath.Join(h.dir, "gone")))
 	require.NoError(t, os.Mkdir(filepath.Join(h.dir, "hub"), 0o700))
-	require.NoError(t, keepKeys(filepath.Join(h.dir, "gone"), filepath.Join(h.dir, "hub")))
+	keepKeys(t, filepath.Join(h.dir, "gone"), filepath.Join(h.dir, "hub"))
 	h.hub.Start(t)
 	h.connect(t)
 	h.startAgentWith(t, "berlin", nil)
@@ -171,28 +171,8 @@ func (h *house) memberIs(t *testing.T, name string, as func(*api.MemberClusterSt
 }
 
 // keepKeys copies the keys of the embedded server's accounts, and no stream.
-func keepKeys(from, to string) error {
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.Name() == "streams" {
-			continue
-		}
-		if e.IsDir() {
-			if err := os.CopyFS(filepath.Join(to, e.Name()), os.DirFS(filepath.Join(from, e.Name()))); err != nil {
-				return err
-			}
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(from, e.Name()))
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(to, e.Name()), text, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+func keepKeys(t *testing.T, from, to string) {
+	t.Helper()
+	bustest.CopyFolder(t, to, from)
+	require.NoError(t, os.RemoveAll(filepath.Join(to, "streams")))
 }
