@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/core/api"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
@@ -144,6 +145,9 @@ func connectError(e endpoint, err error) error {
 	if ofCredentials(err) {
 		kind, next = ErrDenied, "give credentials of this server, NATS_CREDS=<data>/operator.creds"
 	}
+	if errors.Is(err, nats.ErrSecureConnWanted) {
+		kind, next = ErrSetup, "found a server that speaks no TLS, expected one that does, as tls:// and --tls-ca say: another one answers there, or it was started without its certificate"
+	}
 	if untrusted(err) {
 		kind, next = ErrSetup, "name the authority of its certificate with --tls-ca (NATS_CA): the hub keeps its own in <data>/tls/ca.pem"
 	}
@@ -240,5 +244,14 @@ func (c *Conn) waitConnected(ctx context.Context) error {
 // Close closes the connection at once.
 func (c *Conn) Close() { c.NC.Close() }
 
-// URL is where the connection was told to go, without passwords.
-func (c *Conn) URL() string { return c.url }
+// URL is where the connection was told to go, without passwords, as Told says it.
+func (c *Conn) URL() string { return c.Told(c.url) }
+
+// Told is what others are told who are to reach the same servers at a URL: where these speak TLS it asks for that, so that
+// nobody on the way takes it off.
+func (c *Conn) Told(url string) string {
+	if _, err := c.NC.TLSConnectionState(); err == nil || c.NC.TLSRequired() {
+		return api.OverTLS(url)
+	}
+	return url
+}

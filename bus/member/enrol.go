@@ -83,7 +83,7 @@ func (a *Conn) Enrol(ctx context.Context) (Given, error) {
 	if answer.Refused != nil {
 		return Given{}, a.wallet.refuse(answer.Refused)
 	}
-	if err := a.wallet.keep(&answer); err != nil {
+	if err := a.wallet.keep(&answer, a.told); err != nil {
 		return Given{}, err
 	}
 	given := Given{Role: answer.Role, Key: ask.Key}
@@ -137,12 +137,20 @@ func (w *Wallet) refuse(refusal *api.EnrolmentRefusal) error {
 	return errors.Join(refusal, w.vault.Remove(enrollingFile))
 }
 
-// keep puts what was given in the place of what there was.
-func (w *Wallet) keep(answer *api.EnrolmentAnswer) error {
+// told is where servers are that a wallet knows at a URL: over TLS once those speak it that the agent reaches there.
+func (a *Conn) told(url string) string {
+	if reached := a.conn.URL(); api.OverTLS(url) == reached {
+		return reached
+	}
+	return url
+}
+
+// keep puts what was given in the place of what there was, and where the servers were found to be.
+func (w *Wallet) keep(answer *api.EnrolmentAnswer, told func(url string) string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := *w.current()
-	p.Credentials, p.Returning, p.Role = answer.Credentials, answer.Returning, answer.Role
+	p.Credentials, p.Returning, p.Role, p.URL = answer.Credentials, answer.Returning, answer.Role, told(p.URL)
 	if err := p.date(); err != nil {
 		return err
 	}

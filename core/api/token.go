@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/base64"
 	"encoding/json"
+	"strings"
 )
 
 // Token is what an agent needs to enrol: where, as whom, and a key that it may use once.
@@ -28,6 +29,23 @@ const (
 	// MaxToken is how long a token may be, in bytes.
 	MaxToken = 32 << 10
 )
+
+// OverTLS is where servers are, comma separated, said so that a client goes on with none that does not speak TLS.
+func OverTLS(servers string) string {
+	all := strings.Split(servers, ",")
+	for i, server := range all {
+		scheme, rest, found := strings.Cut(strings.TrimSpace(server), "://")
+		switch {
+		case !found && scheme != "":
+			all[i] = "tls://" + scheme
+		case strings.EqualFold(scheme, "nats"):
+			all[i] = "tls://" + rest
+		case strings.EqualFold(scheme, "ws"):
+			all[i] = "wss://" + rest
+		}
+	}
+	return strings.Join(all, ",")
+}
 
 // String is the token as people hand it over, one word. It is a secret until it was used.
 func (t Token) String() string {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +99,22 @@ func TestAHubTakesOverWhenTheLeaderStops(t *testing.T) {
 	after := version(t, c)
 	require.Equal(t, "second", after.Leader)
 	require.Greater(t, after.Term, before.Term)
+}
+
+// A hub on servers that others run finds out whether they speak TLS, whatever it was told.
+func TestATokenForServersOfOthersAsksForTheTLSThatTheySpeak(t *testing.T) {
+	servers := bustest.Start(t, func(o *server.Options) { o.TLS.SelfSigned = true })
+	o := hubd.Options{Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: servers.TCP(), Secrets: secrets.Source{Text: bustest.Secrets}, Now: elsewhen.Now}
+	o.Bus.URL, o.Bus.CA = strings.Replace(servers.URL(), "tls://", "nats://", 1), servers.CAFile()
+	leading(t, start(t, o))
+	person := servers.TCP()
+	person.Creds, person.CA = servers.OperatorCreds(), servers.CAFile()
+	c, err := bus.ConnectClient(t.Context(), person)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	var answer api.EnrolResponse
+	require.NoError(t, bus.Request(t.Context(), c, api.VerbEnrol, api.EnrolRequest{Name: "berlin"}, &answer, bus.RequestOptions{}))
+	require.Equal(t, servers.URL(), answer.Token.URL)
 }
 
 func TestARestartedHubKeepsWhatItAccepted(t *testing.T) {

@@ -87,16 +87,24 @@ func (h *Hub) disruptorOptions() disruptor.Options {
 
 func (h *Hub) enrollerOptions(purgeNodes func(context.Context, string) error) enroller.Options {
 	o := enroller.Options{
-		PurgeNodes: purgeNodes, Issuer: h.options.Issuer, URL: h.options.Bus.URL,
+		PurgeNodes: purgeNodes, Issuer: h.options.Issuer, URL: h.told(),
 		Farewell: h.options.Policy.DeleteTimeout, Log: h.options.Log,
 	}
 	if h.server != nil {
-		o.Issuer, o.Revoke, o.URL, o.CA = h.server.Issuer(), h.server.Revoke, h.server.URL(), h.server.CA
+		o.Issuer, o.Revoke, o.CA = h.server.Issuer(), h.server.Revoke, h.server.CA
 	}
 	if h.accounts != nil {
 		o.Issuer, o.Revoke = h.accounts.Issuer(), h.accounts.Revoke
 	}
 	return o
+}
+
+// told is where agents and people are told that the servers are.
+func (h *Hub) told() string {
+	if h.server != nil {
+		return h.server.URL()
+	}
+	return h.conn.Told(h.options.Bus.URL)
 }
 
 // thresholds are those by which placements are decided, and plans and answers about them are made.
@@ -106,12 +114,12 @@ func (h *Hub) thresholds() schedule.Thresholds {
 
 func (h *Hub) doorOptions() door.Options {
 	o := door.Options{
-		Replica: h.options.Name, Version: api.Version, AgentURL: h.options.Bus.URL,
+		Replica: h.options.Name, Version: api.Version, AgentURL: h.told(),
 		Bounds: h.options.Policy.Withdrawals, DeleteTimeout: h.options.Policy.DeleteTimeout, Grace: h.options.Policy.Grace, Thresholds: h.thresholds(),
 		SkippedNamespaces: h.options.Policy.SkippedNamespaces, Served: door.Served{Page: h.Page, Front: h.Front}, Room: h.warden.room, Log: h.options.Log,
 	}
 	if h.server != nil {
-		o.AgentURL, o.People = h.server.URL(), h.server
+		o.People = h.server
 	}
 	if h.accounts != nil {
 		o.People = h.accounts

@@ -89,6 +89,9 @@ func (a commands) printsTokens(program string) (user kubeconfig.AuthInfo, err er
 		InstallHint: "The command line of Flotilla prints tokens for this cluster. Have it at the path above, or change that path.",
 	}
 	for _, v := range variables {
+		if v.Name == "NATS_URL" && strings.HasPrefix(a.ReachedAt(), "tls://") {
+			v.Value = api.OverTLS(v.Value)
+		}
 		run.Env = append(run.Env, kubeconfig.ExecEnvVar{Name: v.Name, Value: v.Value})
 	}
 	return kubeconfig.AuthInfo{Exec: run}, nil

@@ -87,6 +87,9 @@ func (a commands) userCreds(ctx context.Context, o *userOptions, name string, re
 	}
 	a.Printf("%s\n", strings.TrimRight(reply.Creds, "\n"))
 	a.Note("%s is %s until %s", name, reply.User.Role, reply.User.Ends.UTC().Format(time.RFC3339))
+	if at := a.ReachedAt(); strings.HasPrefix(at, "tls://") {
+		a.Note("the servers speak TLS: NATS_URL=%s beside NATS_CREDS", at)
+	}
 	if reply.Left != nil {
 		return reply.Left
 	}

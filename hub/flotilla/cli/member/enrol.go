@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,10 +51,16 @@ func (a commands) enrol(ctx context.Context, request api.EnrolRequest) (api.Enro
 	return reply, err
 }
 
+// overTLS begins the URL of servers that speak TLS.
+const overTLS = "tls://"
+
 // agentURL is where an agent reaches the servers: where this command did, unless the hub was told better.
 func agentURL(told, reached string) string {
 	if local, err := loopback(told); err == nil && !local || reached == "" {
 		return told
+	}
+	if strings.HasPrefix(told, overTLS) {
+		return api.OverTLS(reached)
 	}
 	return reached
 }

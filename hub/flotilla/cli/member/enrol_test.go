@@ -19,4 +19,5 @@ func TestAgentsAreSentWhereTheOperatorReachedTheServer(t *testing.T) {
 		require.Equal(t, want, agentURL(told, "nats://hub.example:4222"), told)
 	}
 	require.Equal(t, "nats://127.0.0.1:4222", agentURL("nats://127.0.0.1:4222", ""))
+	require.Equal(t, "tls://hub.example:4222", agentURL("tls://127.0.0.1:4222", "nats://hub.example:4222"), "the hub speaks TLS")
 }

@@ -62,6 +62,10 @@ func (a commands) manifest(ctx context.Context, o *manifestOptions, member strin
 	if err != nil {
 		return err
 	}
+	if strings.HasPrefix(reply.Token.URL, overTLS) && servers != api.OverTLS(servers) {
+		servers = api.OverTLS(servers)
+		a.Note("the servers speak TLS, so the agent is sent to %s; to a leaf node without TLS its bus.url leads", servers)
+	}
 	reply.Token.URL = servers
 	values["token"] = reply.Token.String()
 	files, err := kubernetes.Render(kubernetes.Agent, o.namespace, values)
