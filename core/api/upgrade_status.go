@@ -68,7 +68,7 @@ type SelectedImages struct {
 	SelectedNodeImageVersions []SelectedImage `json:"selectedNodeImageVersions"`
 }
 
-// SelectedImage is the version chosen for a family; empty when no version is in all its regions.
+// SelectedImage is the version chosen for a family; empty when more than half of its members agree on none.
 type SelectedImage struct {
 	Family  string `json:"family"`
 	Version string `json:"version,omitempty"`

@@ -123,7 +123,8 @@ func (p *profiler) publishedAfter(at time.Time) bool {
 	return false
 }
 
-// everywhere reports whether the regions of all selected members have what the channel stands for.
+// everywhere reports whether the regions of all selected members have what the channel stands for. A region that the
+// catalog lists nothing for, as one that a member misspells, keeps nobody waiting.
 func (p *profiler) everywhere() bool {
 	strategy := p.strategy()
 	picked, err := selectMembers(&strategy, p.in.View.Fleet)
@@ -131,8 +132,10 @@ func (p *profiler) everywhere() bool {
 		return false
 	}
 	v, isVersion := version.Parse(p.upgrade.KubernetesVersion)
+	catalog := p.in.View.Catalog
 	for _, m := range picked.all() {
-		if isVersion && !p.in.View.Catalog.Has(m.Inventory.Region, v) || !isVersion && !p.hasImages(m) {
+		lacks := catalog.Knows(m.Inventory.Region) && !catalog.Has(m.Inventory.Region, v)
+		if isVersion && lacks || !isVersion && !p.hasImages(m) {
 			return false
 		}
 	}
@@ -143,7 +146,8 @@ func (p *profiler) hasImages(m *Member) bool {
 	for _, name := range p.versions {
 		image, _ := version.ParseImage(name)
 		uses := slices.ContainsFunc(m.Pools, func(pool Pool) bool { return pool.Family == image.Family })
-		if uses && !p.in.View.Catalog.HasImage(m.Inventory.Region, image) {
+		lacks := p.in.View.Catalog.HasFamily(m.Inventory.Region, image.Family) && !p.in.View.Catalog.HasImage(m.Inventory.Region, image)
+		if uses && lacks {
 			return false
 		}
 	}

@@ -1,12 +1,14 @@
 package upgrade
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"flotilla/core/api"
 	"flotilla/core/guard"
+	"flotilla/core/phrase"
 	"flotilla/core/stage"
 	"flotilla/core/version"
 	"flotilla/core/window"
@@ -101,11 +103,47 @@ func atTargetMessage(g *goal, m *moves) string {
 	return strings.Join(left, "; ")
 }
 
-func (e *engine) consistentImage(_ *candidate, m *moves) *stage.Verdict {
-	if len(m.withoutChoice) == 0 {
+// mostPools and mostLetters are how much is told of what an agent states, so that there is room for what to do about it.
+const (
+	mostPools   = 3
+	mostLetters = 63
+)
+
+// consistentImage leaves out a member that no image was selected for, or whose region has none to select from, and says
+// what to do for it.
+func (e *engine) consistentImage(c *candidate, m *moves) *stage.Verdict {
+	region := c.member.Inventory.Region
+	if len(m.withoutChoice) > 0 {
+		return stage.Skip(api.ReasonConsistentNotFound, "the run selected no image for %s%s: correct the region of the member, or what the VersionCatalog lists for it, "+
+			"then create another run, which selects again", phrase.Names(m.withoutChoice, mostPools), inRegion(region))
+	}
+	if lacks := e.withoutOffer(region, m); len(lacks) > 0 {
+		return stage.Skip(api.ReasonConsistentNotFound, "the VersionCatalog lists no image for %s%s: correct the region of the member, or the catalog, "+
+			"then: flotilla run rerun %s --members %s", phrase.Names(lacks, mostPools), inRegion(region), e.Status.Run, c.member.Name)
+	}
+	return nil
+}
+
+// withoutOffer are the pools that are to get a consistent image in a region that has none of their family.
+func (e *engine) withoutOffer(region string, m *moves) (pools []string) {
+	if e.goal.images != api.ImagesConsistent {
 		return nil
 	}
-	return stage.Skip(api.ReasonConsistentNotFound, "the run selected no image for %s", strings.Join(m.withoutChoice, ", "))
+	for i := range m.pools {
+		image, ok := version.ParseImage(m.pools[i].To)
+		if ok && !e.view.Catalog.HasFamily(region, image.Family) {
+			pools = append(pools, poolText(m.pools[i].Pool, image.Family))
+		}
+	}
+	return pools
+}
+
+// inRegion is " in region weu", and nothing for a member without one.
+func inRegion(region string) string {
+	if region == "" {
+		return ""
+	}
+	return fmt.Sprintf(" in region %.*s", mostLetters, region)
 }
 
 func (e *engine) thawed(c *candidate, _ *moves) *stage.Verdict {

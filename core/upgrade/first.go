@@ -35,16 +35,35 @@ func (e *engine) bind() {
 		}
 	}
 	if upgrade.Images() == api.ImagesConsistent && upgrade.Type != api.UpgradeControlPlaneOnly && e.Status.NodeImageSelection == nil {
-		var places []version.Place
-		for _, m := range members {
-			for i := range m.Pools {
-				if m.Pools[i].Family != "" {
-					places = append(places, version.Place{Region: m.Inventory.Region, Family: m.Pools[i].Family})
-				}
-			}
-		}
-		e.Status.NodeImageSelection = &api.SelectedImages{SelectedNodeImageVersions: e.view.Catalog.Consistent(places)}
+		e.Status.NodeImageSelection = &api.SelectedImages{SelectedNodeImageVersions: e.view.Catalog.Consistent(placesOf(members, e.view.Catalog))}
 	}
+}
+
+// placesOf are the families that members use in their regions, each once a member, however many pools it states. A
+// member whose region has no image for one of its pools is left out of the run, so it narrows nothing for the others.
+func placesOf(members []*Member, catalog *version.Catalog) []version.Place {
+	var places []version.Place
+	for _, m := range members {
+		region, families := m.Inventory.Region, m.families()
+		if slices.ContainsFunc(families, func(family string) bool { return !catalog.HasFamily(region, family) }) {
+			continue
+		}
+		for _, family := range families {
+			places = append(places, version.Place{Region: region, Family: family})
+		}
+	}
+	return places
+}
+
+// families are those of the member's pools, sorted.
+func (m *Member) families() []string {
+	families := map[string]bool{}
+	for i := range m.Pools {
+		if family := m.Pools[i].Family; family != "" {
+			families[family] = true
+		}
+	}
+	return sortedNames(families)
 }
 
 // refresh selects the members anew when the fleet changed between creation and the first start, and

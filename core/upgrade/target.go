@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -49,7 +50,7 @@ type moves struct {
 	poolImages    bool // a pool moves to another image
 	listed        bool // a pool belongs to a family the selection knows
 	pools         []api.PoolUpgrade
-	withoutChoice []string // families that Consistent selected nothing for, "pool np2 (family)"
+	withoutChoice []string // pools of families that Consistent selected nothing for, "pool np2 (family)"
 }
 
 // movesOf compares a member with the goal.
@@ -95,7 +96,7 @@ func (g *goal) imageMove(out *moves, move *api.PoolUpgrade, p *Pool, region stri
 	target, known := g.imageFor(p, region, catalog)
 	switch {
 	case !known && g.images == api.ImagesConsistent:
-		out.withoutChoice = append(out.withoutChoice, fmt.Sprintf("pool %s (%s)", p.Name, orUnknown(p.Family)))
+		out.withoutChoice = append(out.withoutChoice, poolText(p.Name, p.Family))
 		return
 	case !known && g.images == api.ImagesCustom:
 		settle(api.PoolUnlisted)
@@ -128,11 +129,9 @@ func (g *goal) imageFor(p *Pool, region string, catalog *version.Catalog) (versi
 	return version.NewImage(p.Family, chosen)
 }
 
-func orUnknown(text string) string {
-	if text == "" {
-		return "family not known"
-	}
-	return text
+// poolText is "pool np2 (family)".
+func poolText(name, family string) string {
+	return fmt.Sprintf("pool %.*s (%.*s)", mostLetters, name, mostLetters, cmp.Or(family, "family not known"))
 }
 
 // describe says what an upgrade does, for people.

@@ -3,6 +3,7 @@ package version
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -104,6 +105,22 @@ func (c *Catalog) HasImage(region string, image Image) bool {
 	return slices.ContainsFunc(c.listed(image), func(entry offeredImage) bool { return offered(entry.regions, region) })
 }
 
+// HasFamily reports whether a region has any image of a family.
+func (c *Catalog) HasFamily(region, family string) bool {
+	if c == nil {
+		return true
+	}
+	return slices.ContainsFunc(c.images[family], func(entry offeredImage) bool { return offered(entry.regions, region) })
+}
+
+// Knows reports whether a region has any Kubernetes version.
+func (c *Catalog) Knows(region string) bool {
+	if c == nil {
+		return true
+	}
+	return slices.ContainsFunc(c.releases, func(r Release) bool { return offered(r.regions, region) })
+}
+
 // ImageAge returns the age of an image whose publication the catalog knows.
 func (c *Catalog) ImageAge(image Image, now time.Time) (time.Duration, bool) {
 	for _, entry := range c.listed(image) {
@@ -141,71 +158,85 @@ func (c *Catalog) Latest(region, family string) (Image, bool) {
 	return Image{}, false
 }
 
-// Place is a family of images in use in a region.
+// Place is a family of images that a member uses in its region.
 type Place struct{ Region, Family string }
 
-// Consistent selects for each family of the places the newest image that all its regions have; the
-// zero Image when there is none. The result is sorted by family.
+// Consistent selects for each family of the places the newest image that all of them can have. Where there is none it
+// is the newest that most can have, if that is more than half, else the zero Image. The result is sorted by family.
 func (c *Catalog) Consistent(places []Place) []api.SelectedImage {
-	regions := map[string]map[string]bool{}
+	regions := map[string][]string{}
 	for _, p := range places {
-		if regions[p.Family] == nil {
-			regions[p.Family] = map[string]bool{}
-		}
-		regions[p.Family][p.Region] = true
+		regions[p.Family] = append(regions[p.Family], p.Region)
 	}
 	out := make([]api.SelectedImage, 0, len(regions))
 	for family, in := range regions {
-		image, _ := c.common(family, in)
-		out = append(out, api.SelectedImage{Family: family, Version: image.Version})
+		out = append(out, api.SelectedImage{Family: family, Version: c.common(family, in).Version})
 	}
 	slices.SortFunc(out, func(a, b api.SelectedImage) int { return cmp.Compare(a.Family, b.Family) })
 	return out
 }
 
-// common returns the newest image of a family that all regions have.
-func (c *Catalog) common(family string, regions map[string]bool) (Image, bool) {
+// common returns the image of a family that is agreed on.
+func (c *Catalog) common(family string, regions []string) Image {
 	if c == nil {
-		return Image{}, false
+		return Image{}
 	}
-	list := c.images[family]
-	for _, entry := range slices.Backward(list) {
-		if everywhere(entry.regions, regions) {
-			return entry.Image, true
-		}
+	list := slices.Clone(c.images[family])
+	slices.Reverse(list)
+	offers := make([]map[string]bool, len(list))
+	for i := range list {
+		offers[i] = list[i].regions
 	}
-	return Image{}, false
+	if i := agreed(offers, regions); i >= 0 {
+		return list[i].Image
+	}
+	return Image{}
 }
 
-func everywhere(has, regions map[string]bool) bool {
-	for region := range regions {
-		if !offered(has, region) {
-			return false
+// agreed returns which of the offers most members can have, given the region of each, and the first of several; -1
+// where these are not more than half. A member in whose region nothing is offered can have none of them, so it has no
+// say in what the others get.
+func agreed(offers []map[string]bool, regions []string) int {
+	can := func(has map[string]bool) (n int) {
+		for _, region := range regions {
+			if offered(has, region) {
+				n++
+			}
+		}
+		return n
+	}
+	anywhere := map[string]bool{}
+	best, most := -1, 0
+	for i, has := range offers {
+		maps.Copy(anywhere, has)
+		if n := can(has); n > most {
+			best, most = i, n
 		}
 	}
-	return true
+	if len(offers) == 0 || 2*most <= can(anywhere) {
+		return -1
+	}
+	return best
 }
 
-// Alias binds a minor to a version: its newest GA patch that all regions have, else its newest GA
-// patch anywhere. False when the minor has no GA patch.
+// Alias binds a minor to a version: its newest GA patch that all members can have, given the region of each, else the
+// newest that most can have, if that is more than half, else its newest GA patch anywhere. False when the minor has no
+// GA patch.
 func (c *Catalog) Alias(minor Version, regions []string) (Version, bool) {
 	if c == nil {
 		return Version{}, false
 	}
-	all, best, found := setOf(regions), Version{}, false
-	for i := len(c.releases) - 1; i >= 0; i-- {
-		r := &c.releases[i]
-		if r.State != api.ReleaseGA || !r.sameMinor(minor) {
-			continue
-		}
-		if everywhere(r.regions, all) {
-			return r.Version, true
-		}
-		if !found {
-			best, found = r.Version, true
+	var patches []Version
+	var offers []map[string]bool
+	for _, r := range slices.Backward(c.releases) {
+		if r.State == api.ReleaseGA && r.sameMinor(minor) {
+			patches, offers = append(patches, r.Version), append(offers, r.regions)
 		}
 	}
-	return best, found
+	if len(patches) == 0 {
+		return Version{}, false
+	}
+	return patches[max(0, agreed(offers, regions))], true
 }
 
 // Minors returns the minors of released versions, "1.29", ascending. LTS minors count; previews do not.

@@ -108,3 +108,58 @@ func TestMinorsLeaveOutPreviews(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"1.28", "1.29", "1.30"}, catalog.Minors())
 }
+
+// Of what regions have in common the newest is selected. A region that has nothing has no say, and where nothing is
+// common the newest that more than half of the members can have is.
+func TestOneRegionDoesNotChooseForTheOthers(t *testing.T) {
+	catalog := func(offers map[string][]string) *version.Catalog {
+		spec := &api.VersionCatalogSpec{}
+		for patch, regions := range offers {
+			spec.NodeImages = append(spec.NodeImages, api.NodeImageRelease{Family: "U", Version: "202401.0" + patch + ".0", Regions: regions})
+			spec.Kubernetes = append(spec.Kubernetes, api.KubernetesRelease{Version: "1.29." + patch, State: api.ReleaseGA, Regions: regions})
+		}
+		c, err := version.NewCatalog(spec)
+		require.NoError(t, err)
+		return c
+	}
+	common := map[string][]string{"1": {"a", "b", "c"}, "2": {"a", "b"}, "3": {"a"}}
+	apart := map[string][]string{"1": {"a"}, "2": {"a"}, "3": {"b"}, "4": {"c"}}
+	for name, c := range map[string]struct {
+		offers       map[string][]string
+		regions      []string
+		image, patch string
+	}{
+		"all of one":              {common, []string{"a", "a"}, "3", "3"},
+		"newest of two":           {common, []string{"a", "b"}, "2", "2"},
+		"newest of three":         {common, []string{"a", "a", "a", "b", "c"}, "1", "1"},
+		"a region without any":    {common, []string{"a", "b", "nowhere"}, "2", "2"},
+		"many without any":        {common, []string{"a", "nowhere", "nowhere", "elsewhere"}, "3", "3"},
+		"nobody but those":        {common, []string{"nowhere"}, "", "3"},
+		"no region is any region": {common, []string{"a", "b", ""}, "2", "2"},
+		"one against two":         {apart, []string{"a", "a", "b"}, "2", "2"},
+		"one against one":         {apart, []string{"a", "b"}, "", "4"},
+		"two against two":         {apart, []string{"a", "a", "b", "b"}, "", "4"},
+		"half, and some others":   {apart, []string{"a", "a", "b", "c"}, "", "4"},
+		"more than half":          {apart, []string{"a", "a", "a", "b", "c", "nowhere", "nowhere"}, "2", "2"},
+		"nobody at all":           {common, nil, "", "3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var places []version.Place
+			for _, region := range c.regions {
+				places = append(places, version.Place{Region: region, Family: "U"})
+			}
+			want := []api.SelectedImage{}
+			if c.regions != nil {
+				want = append(want, api.SelectedImage{Family: "U"})
+			}
+			if c.image != "" {
+				want[0].Version = "202401.0" + c.image + ".0"
+			}
+			require.Equal(t, want, catalog(c.offers).Consistent(places))
+			minor, _ := version.Parse("1.29")
+			patch, found := catalog(c.offers).Alias(minor, c.regions)
+			require.True(t, found)
+			require.Equal(t, "1.29."+c.patch, patch.String())
+		})
+	}
+}

@@ -50,8 +50,12 @@ func judgeVersion(t *testing.T, c *versionCase) outcome {
 	var want map[string]any
 	require.NoError(t, json.Unmarshal(c.Want, &want), c.ID)
 	o := outcome{id: c.ID}
-	if diff := cmp.Diff(want, plain(t, versionAnswer(t, *c))); diff != "" {
+	got := plain(t, versionAnswer(t, *c))
+	if diff := cmp.Diff(want, got); diff != "" {
 		o.differences = []string{fmt.Sprintf("%s (%s): want -, got +\n%s", c.Kind, c.Note, diff)}
+		if c.divides(c.places(t), want, got) {
+			o.decision = divided
+		}
 	}
 	return o
 }
@@ -120,8 +124,7 @@ func versionOrNull(v version.Version, ok bool) map[string]any {
 
 func consistentAnswer(t *testing.T, catalog *version.Catalog, c versionCase) map[string]any {
 	t.Helper()
-	var places []version.Place
-	require.NoError(t, json.Unmarshal(c.Input.Pools, &places), c.ID)
+	places := c.places(t)
 	selected := map[string]any{}
 	for _, s := range catalog.Consistent(places) {
 		selected[s.Family] = nil
@@ -130,6 +133,15 @@ func consistentAnswer(t *testing.T, catalog *version.Catalog, c versionCase) map
 		}
 	}
 	return map[string]any{"selected": selected}
+}
+
+// places are the pools of a case that selects images, none of another.
+func (c *versionCase) places(t *testing.T) (places []version.Place) {
+	t.Helper()
+	if c.Kind == "consistent" {
+		require.NoError(t, json.Unmarshal(c.Input.Pools, &places), c.ID)
+	}
+	return places
 }
 
 func skewAnswer(t *testing.T, c versionCase) map[string]any {
