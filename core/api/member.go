@@ -159,6 +159,9 @@ type MemberRecord struct {
 	Renewal string `json:"renewal,omitempty"`
 	// Forbidden is what the member's API server did not permit the agent of late.
 	Forbidden []string `json:"forbidden,omitempty"`
+	// Misnamed is what the agent offers under names that are none, `label "*"`, and what is left out of all above; of
+	// much the beginning.
+	Misnamed []string `json:"misnamed,omitempty"`
 }
 
 // Member is one member as the core sees it: the user's side and the hub's side in one value.

@@ -10,13 +10,13 @@ import (
 // Labels merges what an agent offers with what the user wrote: offered labels count where the
 // annotation flotilla.io/agent-labels of the MemberCluster allows their key, the user's win, and the
 // member's own name is always among them. Refused are the offered ones whose key is not allowed, nil
-// when there is none. Without a spec nothing is allowed.
+// when there is none. Without a spec nothing is allowed. What is no label key is neither.
 func Labels(name string, spec *api.MemberCluster, offered map[string]string) (effective, refused map[string]string) {
 	effective = map[string]string{}
 	allowed := allowedKeys(spec)
 	for key, value := range offered {
 		switch {
-		case key == api.LabelMemberName:
+		case key == api.LabelMemberName, !isLabelKey(key):
 		case allows(allowed, key):
 			effective[key] = value
 		default:

@@ -50,6 +50,7 @@ func Record(in Input) Plan {
 	if p.Write {
 		p.Events = append(p.Events, in.unreadableProperties(&r)...)
 		p.Events = append(p.Events, in.missingPermissions(&r)...)
+		p.Events = append(p.Events, in.misnamed(&r)...)
 	}
 	return p
 }
@@ -112,7 +113,7 @@ func (in *Input) offered() map[string]string {
 
 // hear takes over what the agent says.
 func (in *Input) hear(r *api.MemberRecord) {
-	h := in.Heartbeat
+	h, misnamed := named(in.Heartbeat)
 	healthy := "False"
 	if h.Healthy {
 		healthy = "True"
@@ -131,6 +132,7 @@ func (in *Input) hear(r *api.MemberRecord) {
 	r.Unlisted = slices.Sorted(slices.Values(h.Unlisted))
 	r.Renewal = h.Renewal
 	r.Forbidden = slices.Sorted(slices.Values(h.Forbidden))
+	r.Misnamed = misnamed
 }
 
 // difference grades a change of a record.
@@ -150,9 +152,10 @@ func (in *Input) compare(r *api.MemberRecord) difference {
 	case p.UID != r.UID, p.State != r.State, p.Reason != r.Reason, p.Message != r.Message, p.Healthy != r.Healthy,
 		p.Renewal != r.Renewal, p.AgentVersion != r.AgentVersion, p.AgentLevel != r.AgentLevel, p.KubernetesVersion != r.KubernetesVersion,
 		!maps.Equal(p.Labels, r.Labels), !maps.Equal(p.OfferedLabels, r.OfferedLabels),
-		!slices.Equal(p.Namespaces, r.Namespaces), !slices.Equal(p.Unlisted, r.Unlisted), !slices.Equal(p.Forbidden, r.Forbidden):
+		!slices.Equal(p.Namespaces, r.Namespaces), !slices.Equal(p.Unlisted, r.Unlisted), !slices.Equal(p.Forbidden, r.Forbidden),
+		(len(p.Misnamed) == 0) != (len(r.Misnamed) == 0):
 		return differs
-	case p.Nodes != r.Nodes, p.Holds != r.Holds, !maps.Equal(p.Properties, r.Properties):
+	case p.Nodes != r.Nodes, p.Holds != r.Holds, !maps.Equal(p.Properties, r.Properties), !slices.Equal(p.Misnamed, r.Misnamed):
 		return moves
 	}
 	return same

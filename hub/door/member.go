@@ -30,7 +30,7 @@ func (d *Door) admit(ctx context.Context, request *api.AdmitRequest) (*api.Apply
 	switch {
 	case len(allowed) > 0:
 	case request.Expect != nil && request.Expect.Offered != nil:
-		allowed = request.Expect.Offered
+		allowed, note = liveness.Allowable(request.Expect.Offered)
 	default:
 		allowed, note = d.offered(request.Name)
 	}
@@ -74,7 +74,7 @@ func allowing(keys []string) map[string]string {
 	return map[string]string{api.AnnotationAgentLabels: strings.Join(keys, ",")}
 }
 
-// offered are the label keys that the member's agent sends now.
+// offered are the label keys that the member's agent sends now. The note says what is left out of them.
 func (d *Door) offered(member string) (keys []string, note string) {
 	entry, found := d.store.Heartbeats.Get(member)
 	if !found {
@@ -84,7 +84,7 @@ func (d *Door) offered(member string) (keys []string, note string) {
 	if err != nil {
 		return nil, "its heartbeat cannot be read: " + err.Error()
 	}
-	return slices.Sorted(maps.Keys(beat.Labels)), ""
+	return liveness.Allowable(slices.Sorted(maps.Keys(beat.Labels)))
 }
 
 // readmit changes a member that is part of the fleet. Keys that the request names replace those that are

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,6 +162,37 @@ func TestAdmitBeforeTheAgentRuns(t *testing.T) {
 	}
 	must[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "berlin", AllowLabels: []string{"*"}})
 	require.Equal(t, api.ActionUnchanged, admit().Action, "any label is allowed already")
+}
+
+// What an agent offers is data: keys that would be patterns, or several keys, where a person allows labels are not
+// written there, neither of a heartbeat nor of what somebody saw of it. A pattern that a person wrote stays.
+func TestAdmitWritesNoPatternThatAnAgentOffers(t *testing.T) {
+	h := open(t, door.Options{})
+	offered := map[string]string{"*": "x", "a/*": "x", "a,b": "x", "a b": "x", "": "x", "zone": "a"}
+	require.NoError(t, h.server.Agent(t, "berlin").PutHeartbeat(bustest.Context(t), api.Heartbeat{Header: api.NewHeader(api.KindHeartbeat), Member: "berlin", Labels: offered}))
+	bustest.Eventually(t, func() error {
+		if _, found := h.store.Heartbeats.Get("berlin"); !found {
+			return fmt.Errorf("no heartbeat yet")
+		}
+		return nil
+	})
+	allowed := func(name string) any {
+		annotations, _ := h.get(api.KindMemberCluster, "", name)["metadata"].(map[string]any)["annotations"].(map[string]any)
+		return annotations[api.AnnotationAgentLabels]
+	}
+	left := `of what its agent offers this is not allowed, because it is no label key: "", "*", "a b", "a,b", "a/*"`
+	result := must[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "berlin"})
+	require.Contains(t, result.Notes, left)
+	require.Equal(t, "zone", allowed("berlin"))
+
+	seen := &api.Joining{New: true, Offered: slices.Sorted(maps.Keys(offered))}
+	result = must[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "oslo", Expect: seen})
+	require.Contains(t, result.Notes, left)
+	require.Equal(t, "zone", allowed("oslo"))
+
+	must[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "berlin", AllowLabels: []string{"fleet.azure.com/*"}})
+	must[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "berlin"})
+	require.Equal(t, "fleet.azure.com/*,zone", allowed("berlin"))
 }
 
 func TestMembersAreShownAsKubeFleetShowsThem(t *testing.T) {

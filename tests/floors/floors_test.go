@@ -53,7 +53,7 @@ var rules = []rule{
 	{"core/render", []string{"core/api", "core/content", "core/seal", "core/strict", "core/validate"}, kubernetesTypes, impure, "what a member is given, whatever becomes of it there"},
 	{"core/enrolment", []string{"core/api"}, kubernetesTypes, impure, "who may become a member, whatever is placed there"},
 	{"core/fullness", []string{"core/api", "core/phrase"}, kubernetesTypes, impure, "how full a store is, and how whole, whatever it stores"},
-	{"core/liveness", []string{"core/api", "core/strict", "core/enrolment"}, kubernetesTypes, impure, "a member lives or not, whatever is placed there"},
+	{"core/liveness", []string{"core/api", "core/strict", "core/validate", "core/enrolment"}, kubernetesTypes, impure, "a member lives or not, whatever is placed there"},
 	{"core/schedule", []string{"core/api", "core/phrase", "core/strict", "core/verdict"}, kubernetesTypes, impure, "which members are picked knows no rollout"},
 	{"core/guard", []string{"core/api", "core/phrase"}, kubernetesTypes, impure, "what stays as it is, whoever would change it"},
 	{"core/rollout", []string{"core/api", "core/phrase", "core/guard"}, kubernetesTypes, impure, "when a change goes out, whoever picked the members"},
