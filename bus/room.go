@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -18,14 +19,18 @@ const (
 	// smaller file system.
 	mostReserve = 256 << 20
 	leastShare  = 50
+	// mostReserveFiles is for inodes what mostReserve is for bytes.
+	mostReserveFiles = 1000
 )
 
-// Room is what is left where servers keep what is written, in bytes.
+// Room is what is left where servers keep what is written.
 type Room struct {
 	// Where is the folder, or the account and the servers it is on.
 	Where string
-	// Free of Total; what nobody limits has Total 0. Below Reserve nothing more is to be accepted.
+	// Free bytes of Total; what nobody limits has Total 0. Below Reserve nothing more is to be accepted.
 	Free, Total, Reserve int64
+	// Files is the same for inodes.
+	Files Files
 	// Stopped says why servers store nothing any more, and which; empty while they do.
 	Stopped string
 	// Own is set where it is of a server of the hub's own.
@@ -34,26 +39,61 @@ type Room struct {
 	Restarts bool
 }
 
-// Short says that there is less room than the reserve.
-func (r Room) Short() bool { return r.Total > 0 && r.Free < r.Reserve }
+// Files are the inodes of a file system, of which every file and folder takes one.
+type Files struct {
+	// Free of Total; a file system that makes them as they are wanted has Total 0. Below Reserve nothing more is to
+	// be accepted.
+	Free, Total, Reserve int64
+}
 
-// String is "/var/lib/flotilla has 12 MiB free of 20 GiB, 256 MiB are kept in reserve".
+// Short says that there is less room than the reserve, of bytes or of inodes.
+func (r Room) Short() bool { return r.shortOfBytes() || r.shortOfFiles() }
+
+// WantsFiles says that it is inodes that are short, and not bytes.
+func (r Room) WantsFiles() bool { return !r.shortOfBytes() && r.shortOfFiles() }
+
+func (r Room) shortOfBytes() bool { return r.Total > 0 && r.Free < r.Reserve }
+
+func (r Room) shortOfFiles() bool { return r.Files.Total > 0 && r.Files.Free < r.Files.Reserve }
+
+// String is "/var/lib/flotilla has 12 MiB free of 20 GiB, 256 MiB are kept in reserve", or the same of inodes where
+// these are short.
 func (r Room) String() string {
+	if r.WantsFiles() {
+		return fmt.Sprintf("%s has %d inodes free of %d, %d are kept in reserve", r.Where, r.Files.Free, r.Files.Total, r.Files.Reserve)
+	}
 	return fmt.Sprintf("%s has %s free of %s, %s are kept in reserve", r.Where, api.Size(r.Free), api.Size(r.Total), api.Size(r.Reserve))
 }
 
-// Statfs says how much of the file system of a folder a process without privileges may still write, and how
-// large it is.
-type Statfs func(folder string) (free, total int64, err error)
+// Space is what a process without privileges may still write on a file system, in bytes and in inodes, and how much
+// there is of both. A total of 0 is no limit.
+type Space struct {
+	Free, Total           int64
+	FreeFiles, TotalFiles int64
+}
+
+// Statfs says how much space the file system of a folder has.
+type Statfs func(folder string) (Space, error)
 
 // FileSystem is the Statfs of the machine.
-func FileSystem(folder string) (free, total int64, err error) {
+func FileSystem(folder string) (Space, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil {
-		return 0, 0, fmt.Errorf("looking how much room %s has: %w", folder, err)
+		return Space{}, fmt.Errorf("looking how much room %s has: %w", folder, err)
 	}
 	block := int64(s.Bsize) //nolint:unconvert // of another size on other systems
-	return int64(s.Bavail) * block, int64(s.Blocks) * block, nil
+	space := Space{Free: int64(s.Bavail) * block, Total: int64(s.Blocks) * block}
+	space.FreeFiles, space.TotalFiles = inodes(s.Ffree, s.Files)
+	return space, nil
+}
+
+// inodes reads what a file system says of its inodes. Some, such as btrfs, make them as they are wanted, and say that
+// there are 0, or as many as there are numbers. More free ones than there are is no answer either.
+func inodes(free, total uint64) (left, all int64) {
+	if total > math.MaxInt64 || free > total {
+		return 0, 0
+	}
+	return int64(free), int64(total)
 }
 
 const (
@@ -75,11 +115,14 @@ func Writable(folder string) error {
 // RoomIn is the room of a folder; reserve is that which is chosen by the size of the file system when 0, and
 // none when negative.
 func RoomIn(folder string, reserve int64, statfs Statfs) (Room, error) {
-	free, total, err := statfs(folder)
+	space, err := statfs(folder)
 	if err != nil {
 		return Room{}, err
 	}
-	return Room{Where: folder, Free: free, Total: total, Reserve: reserveOf(reserve, total)}, nil
+	return Room{
+		Where: folder, Free: space.Free, Total: space.Total, Reserve: reserveOf(reserve, space.Total),
+		Files: Files{Free: space.FreeFiles, Total: space.TotalFiles, Reserve: reserveOfFiles(reserve, space.TotalFiles)},
+	}, nil
 }
 
 // reserveOf is the reserve of what has a size.
@@ -91,6 +134,14 @@ func reserveOf(asked, total int64) int64 {
 		return 0
 	}
 	return min(mostReserve, total/leastShare)
+}
+
+// reserveOfFiles is the reserve of inodes; what was asked for in bytes says no more of it than whether there is one.
+func reserveOfFiles(asked, total int64) int64 {
+	if asked < 0 {
+		return 0
+	}
+	return max(1, min(mostReserveFiles, total/leastShare))
 }
 
 // AccountRoom is the room that the account of the connection has on its servers, as far as it is limited.
@@ -132,6 +183,15 @@ func Full(err error) string {
 
 // codeStoreFailed is of a message that a stream did not store, as where it is full.
 const codeStoreFailed jetstream.ErrorCode = 10077
+
+// codeIncomplete is of a batch of which the server could not keep a part, as where it can make no file for it.
+const codeIncomplete jetstream.ErrorCode = 10176
+
+// IsIncomplete says that the servers stored nothing of a batch, because they lack a part of it.
+func IsIncomplete(err error) bool {
+	refused, is := errors.AsType[*jetstream.APIError](err)
+	return is && refused.ErrorCode == codeIncomplete
+}
 
 // IsUnanswered says that the servers did not answer a write: nobody knows whether it was stored.
 func IsUnanswered(err error) bool {

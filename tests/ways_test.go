@@ -201,7 +201,7 @@ func TestWhatWasAcceptedGoesOnWithoutRoom(t *testing.T) {
 	free.Store(1 << 40)
 	s := newSliceWith(t, func(o *dev.Options) {
 		o.Hub.Disk.Reserve = 1 << 20
-		o.Hub.Disk.Statfs = func(string) (int64, int64, error) { return free.Load(), 1 << 40, nil }
+		o.Hub.Disk.Statfs = func(string) (bus.Space, error) { return bus.Space{Free: free.Load(), Total: 1 << 40}, nil }
 	}, "berlin", "oslo")
 	s.apply(fmt.Sprintf(toFailOver, "old", pickAll, ""))
 	s.converges("old", 2, "1")

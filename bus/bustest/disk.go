@@ -24,8 +24,11 @@ const (
 	diskSmall = "small"
 )
 
-// smallBytes is the size of a small file system.
-const smallBytes = 24 << 20
+// smallBytes and smallFiles are the size of a small file system.
+const (
+	smallBytes = 24 << 20
+	smallFiles = 8192
+)
 
 // Disk is a folder that a test fills up.
 type Disk struct {

@@ -23,7 +23,7 @@ func mountSmall(dir string) (unmount func() error, err error) {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("making mounts private: %w", err)
 	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", smallBytes)); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,nr_inodes=%d", smallBytes, smallFiles)); err != nil {
 		return nil, fmt.Errorf("mounting a small file system: %w", err)
 	}
 	return func() error { return syscall.Unmount(dir, syscall.MNT_DETACH) }, nil

@@ -47,15 +47,24 @@ func refused(room bus.Room) *api.Failure {
 func roomless(room bus.Room) string {
 	switch {
 	case room.Stopped != "" && room.Restarts && room.Short():
-		return fmt.Sprintf("the NATS server of the hub stores nothing any more (%s), and %s: make room; the hub restarts it by itself once there is", room.Stopped, room)
+		return fmt.Sprintf("the NATS server of the hub stores nothing any more (%s), and %s: %s; the hub restarts it by itself once there is", room.Stopped, room, remedy(room, "make room"))
 	case room.Stopped != "" && room.Restarts:
 		return fmt.Sprintf("the NATS server of the hub stores nothing any more (%s); there is room again, and the hub restarts it", room.Stopped)
 	case room.Stopped != "":
 		return room.Stopped
 	case room.Short():
-		return fmt.Sprintf("%s: make room, or delete objects; the hub goes on by itself once there is", room)
+		return fmt.Sprintf("%s: %s; the hub goes on by itself once there is", room, remedy(room, "make room, or delete objects"))
 	}
 	return ""
+}
+
+// remedy is what to do about room that is short, given what to do where it is bytes. Objects that are deleted free no
+// inodes of which one could be sure.
+func remedy(room bus.Room, ofBytes string) string {
+	if room.WantsFiles() {
+		return "make room by removing files there, or keep the folder on a file system with more inodes"
+	}
+	return ofBytes
 }
 
 // roomProblems is what is wrong with the room, which streams fill up, and who asks too much.
@@ -72,10 +81,13 @@ func (d *Door) roomProblems() []api.Problem {
 
 // look is the command that shows where room is wanted.
 func look(room bus.Room) string {
-	if room.Own {
-		return "df -h " + room.Where
+	switch {
+	case !room.Own:
+		return "nats account info"
+	case room.WantsFiles():
+		return "df -i " + room.Where
 	}
-	return "nats account info"
+	return "df -h " + room.Where
 }
 
 func (d *Door) room() bus.Room {
@@ -125,7 +137,7 @@ func unstored(room bus.Room, err error) *api.Failure {
 		}
 	}
 	failure := refused(room)
-	if failure != nil && bus.IsUnanswered(err) {
+	if failure != nil && (bus.IsUnanswered(err) || bus.IsIncomplete(err)) {
 		failure.Message += " (" + err.Error() + ")"
 		return failure
 	}

@@ -3,9 +3,11 @@ package door
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
@@ -43,4 +45,18 @@ func TestVerbsWithoutRoom(t *testing.T) {
 		require.ErrorIs(t, err, reached, v.Verb)
 	}
 	require.ElementsMatch(t, slices.Concat(readOnly, goOn), answered)
+}
+
+// A write that a server without inodes stored nothing of says why, and one that failed with room says what the server said.
+func TestWritesThatWereIncompleteForWantOfRoom(t *testing.T) {
+	incomplete := fmt.Errorf("storing: %w", &jetstream.APIError{Code: 400, ErrorCode: 10176, Description: "atomic publish batch is incomplete"})
+	none := bus.Room{Where: "/data", Own: true, Free: 100, Total: 100, Files: bus.Files{Total: 4096, Reserve: 81}}
+	failure := unstored(none, incomplete)
+	require.Equal(t, api.CodeNoRoom, failure.Code)
+	require.Contains(t, failure.Message, "nothing was stored: /data has 0 inodes free of 4096")
+	require.Contains(t, failure.Message, "atomic publish batch is incomplete")
+	some := none
+	some.Files.Free = 4000
+	require.Nil(t, unstored(some, incomplete))
+	require.Nil(t, unstored(none, errors.New("for another reason")))
 }

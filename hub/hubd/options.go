@@ -64,7 +64,8 @@ type Issuing struct {
 type Disk struct {
 	// Reserve is below how many free bytes nothing more is accepted: of the file system of an embedded
 	// server, or of what the account of the hub may store. 0: 256 MiB or a fiftieth of what there is,
-	// whichever is less; negative: none.
+	// whichever is less; negative: none. Of inodes the reserve is 1,000 or a fiftieth, and none where that of
+	// bytes is none.
 	Reserve int64
 	// Statfs looks how much room there is, that of the machine when nil.
 	Statfs bus.Statfs

@@ -7,9 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,7 +67,7 @@ func TestNothingIsStoredBeforeTheDiskIsFull(t *testing.T) {
 	free.Store(1 << 30)
 	o := embedded(t, "hub")
 	o.Disk.Reserve = 300 << 20
-	o.Disk.Statfs = func(string) (int64, int64, error) { return free.Load(), 20 << 30, nil }
+	o.Disk.Statfs = func(string) (bus.Space, error) { return bus.Space{Free: free.Load(), Total: 20 << 30}, nil }
 	h := start(t, o)
 	leading(t, h)
 	c := client(t, h)
@@ -82,6 +86,85 @@ func TestNothingIsStoredBeforeTheDiskIsFull(t *testing.T) {
 	free.Store(300 << 20)
 	require.NoError(t, keptBy(t, c, "b", false))
 	require.NoError(t, kept(t, c, "b"))
+}
+
+// Inodes that are used up are room that is short: the hub stores nothing more, is not ready, says with the folder that
+// it is inodes, and goes on at once when there are some. A file system that counts none has no such limit.
+func TestNothingIsStoredBeforeInodesAreUsedUp(t *testing.T) {
+	var inodes, all atomic.Int64
+	all.Store(1 << 20)
+	inodes.Store(1 << 20)
+	o := embedded(t, "hub")
+	o.Metrics = "127.0.0.1:0"
+	o.Disk.Statfs = func(string) (bus.Space, error) {
+		return bus.Space{Free: 19 << 30, Total: 20 << 30, FreeFiles: inodes.Load(), TotalFiles: all.Load()}, nil
+	}
+	h := start(t, o)
+	leading(t, h)
+	c := client(t, h)
+	require.NoError(t, keptBy(t, c, "a", false))
+
+	inodes.Store(0)
+	want := o.Server.Dir + " has 0 inodes free of 1048576, 1000 are kept in reserve: make room by removing files there, " +
+		"or keep the folder on a file system with more inodes; the hub goes on by itself once there is"
+	require.Equal(t, "nothing was stored: "+want, noRoom(t, keptBy(t, c, "b", false)).Message)
+	require.NoError(t, keptBy(t, c, "b", true))
+	var status api.FleetStatus
+	require.NoError(t, bus.Request(t.Context(), c, api.VerbStatus, nil, &status, bus.RequestOptions{}))
+	require.Equal(t, []api.Problem{{Object: "hub/hub", Reason: "NoRoom", Message: want, Next: "df -i " + o.Server.Dir}}, status.Problems)
+	code, body := bustest.Get(t, "http://"+h.MetricsAddress()+"/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Contains(t, body, "[-]disk failed: "+want)
+
+	inodes.Store(1000)
+	require.NoError(t, keptBy(t, c, "b", false))
+	inodes.Store(0)
+	_ = noRoom(t, keptBy(t, c, "d", false))
+	all.Store(0)
+	require.NoError(t, keptBy(t, c, "d", false))
+	code, body = bustest.Get(t, "http://"+h.MetricsAddress()+"/readyz")
+	require.Equal(t, http.StatusOK, code, body)
+}
+
+// The same on a file system whose inodes are really used up: everything that was acknowledged is there afterwards.
+func TestInodesThatAreUsedUpAreNamed(t *testing.T) {
+	bustest.OnSmallDisk(t, func(t *testing.T, disk *bustest.Disk) {
+		o := embedded(t, "hub")
+		o.Metrics = "127.0.0.1:0"
+		o.Server.Dir = filepath.Join(disk.Dir, "hub")
+		h := start(t, o)
+		leading(t, h)
+		c := client(t, h)
+		require.NoError(t, keptBy(t, c, "a", false))
+
+		others := useUp(t, disk.Dir)
+		failure := noRoom(t, keptBy(t, c, "b", false))
+		require.Contains(t, failure.Message, o.Server.Dir+" has ")
+		require.Contains(t, failure.Message, "inodes free of")
+		code, body := bustest.Get(t, "http://"+h.MetricsAddress()+"/readyz")
+		require.Equal(t, http.StatusServiceUnavailable, code)
+		require.Contains(t, body, "inodes free of")
+
+		require.NoError(t, os.RemoveAll(others))
+		bustest.EventuallyIn(t, time.Minute, func() error { return keptBy(t, c, "c", false) })
+		require.NoError(t, kept(t, c, "a"))
+		require.NoError(t, kept(t, c, "c"))
+	})
+}
+
+// useUp makes files in a folder of its own until there are no inodes any more.
+func useUp(t *testing.T, dir string) string {
+	t.Helper()
+	others := filepath.Join(dir, "others")
+	require.NoError(t, os.Mkdir(others, 0o700))
+	for i := 0; ; i++ {
+		f, err := os.Create(filepath.Join(others, strconv.Itoa(i)))
+		if err != nil {
+			require.ErrorIs(t, err, syscall.ENOSPC)
+			return others
+		}
+		require.NoError(t, f.Close())
+	}
 }
 
 // The disk fills up at once, under everything that writes. The server stops storing; whoever asks is told why,
