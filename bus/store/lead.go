@@ -65,11 +65,7 @@ func (l *leadership) once(ctx context.Context) error {
 	if _, err := streams.EnsureFirst(ctx, l.conn, l.options.Layout); err != nil {
 		return err
 	}
-	keys, err := l.options.Secrets()
-	if err != nil {
-		return fmt.Errorf("%w: %w", streams.ErrSecrets, err)
-	}
-	if err := checkLayout(ctx, l.conn, keys); err != nil {
+	if _, err := l.secrets(ctx); err != nil {
 		return err
 	}
 	lease, err := l.compete(ctx)
@@ -93,6 +89,19 @@ func (l *leadership) once(ctx context.Context) error {
 		l.conn.Log.Warn().Err(released).Msg("giving up the lease")
 	}
 	return err
+}
+
+// secrets are those of this hub, which are the fleet's. Secrets that cannot be read now are no other fleet's: they are read again later.
+func (l *leadership) secrets(ctx context.Context) (*seal.Keyring, error) {
+	keys, unread := l.options.Secrets()
+	if keys == nil {
+		return nil, fmt.Errorf("reading the secrets: %w", unread)
+	}
+	err := checkLayout(ctx, l.conn, keys)
+	if unread != nil && errors.Is(err, streams.ErrSecrets) {
+		return nil, fmt.Errorf("reading the secrets: %w; with those that were read before %s", unread, err.Error())
+	}
+	return keys, err
 }
 
 // checkLayout refuses to compete when a newer hub has made the layout, and with secrets that are not the fleet's.
@@ -167,9 +176,9 @@ func (l *leadership) lead(ctx context.Context, lease *lease) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	keys, err := l.options.Secrets() // they may have been rotated while another hub led
+	keys, err := l.secrets(ctx) // they may have been rotated while another hub led
 	if err != nil {
-		return fmt.Errorf("%w: %w", streams.ErrSecrets, err)
+		return err
 	}
 	store, err := OpenStore(ctx, l.conn, taken, keys)
 	if err != nil {

@@ -170,7 +170,8 @@ type LeadOptions struct {
 	TTL, Renew, Margin, Poll time.Duration
 	// Layout is applied after the term is written.
 	Layout streams.LayoutOptions
-	// Secrets are those that content is sealed with, read anew for each term.
+	// Secrets are those that content is sealed with, read anew for each term. Where they cannot be read it returns the error, and
+	// those that were read before, if there are any: they do unless they are not the fleet's, and then they are read again later.
 	Secrets func() (*seal.Keyring, error)
 }
 
@@ -180,7 +181,7 @@ func (o LeadOptions) withDefaults() LeadOptions {
 	o.Margin = cmp.Or(o.Margin, leaseMargin)
 	o.Poll = cmp.Or(o.Poll, leasePoll)
 	if o.Secrets == nil {
-		o.Secrets = func() (*seal.Keyring, error) { return nil, errors.New("none were given") }
+		o.Secrets = func() (*seal.Keyring, error) { return nil, fmt.Errorf("%w: none were given", streams.ErrSecrets) }
 	}
 	return o
 }

@@ -15,6 +15,7 @@ import (
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
 	"flotilla/core/api"
+	"flotilla/core/seal"
 	"flotilla/subjects"
 
 	"github.com/stretchr/testify/require"
@@ -245,4 +246,50 @@ func TestNobodyTakesOverWithoutWhatWasStored(t *testing.T) {
 	last := bustest.Write(t, before, store.Put("schedule.a", bustest.Schedule("a", 1), 0))[0]
 	err := store.Reach(bustest.Context(t), before.State, last+1)
 	require.EqualError(t, err, fmt.Sprintf("state is listed up to message %d, and %d was stored: the server that was asked is behind, or lost it", last, last+1))
+}
+
+// Secrets that cannot be read for a while are no other fleet's: the hub leads with those that it read before, or reads them again. A
+// hub that could read them, and holds another fleet's, ends.
+func TestSecretsThatCannotBeReadEndNoHub(t *testing.T) {
+	unread := errors.New("open secrets.json: too many open files")
+	other := bustest.Keys()
+	other.Digests[0]++
+	for name, row := range map[string]struct {
+		first  *seal.Keyring
+		unread error
+		ends   bool
+	}{
+		"none were read before":               {nil, unread, false},
+		"those of before do":                  {bustest.Keys(), unread, false},
+		"those of before do not, as rotated":  {other, unread, false},
+		"they were read, and are not of here": {other, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := bustest.Start(t)
+			began := compete(t, server.Hub(t), "hub-0")
+			bustest.Within(t, began.led, "the fleet begins")
+			began.resign()
+			require.NoError(t, bustest.Within(t, began.ended, "its first hub ends"))
+			ctx, cancel := context.WithCancel(bustest.Context(t))
+			defer cancel()
+			reads := 0
+			o := short
+			o.Secrets = func() (*seal.Keyring, error) {
+				if reads++; reads <= 3 {
+					return row.first, row.unread
+				}
+				return bustest.ReadKeys()
+			}
+			err := store.Lead(ctx, server.Hub(t), "hub-test", o, func(context.Context, *store.Store) error {
+				cancel()
+				return nil
+			})
+			if row.ends {
+				require.ErrorIs(t, err, streams.ErrSecrets)
+				return
+			}
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, reads, 2)
+		})
+	}
 }

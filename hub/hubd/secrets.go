@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/rs/zerolog"
+
 	"flotilla/bus/server"
 	"flotilla/bus/streams"
 	"flotilla/configs/secrets"
@@ -36,8 +38,27 @@ func (h *Hub) openSecrets(ctx context.Context) (func(bool), error) {
 	if h.keys, err = source.Read(ctx); err != nil {
 		return nil, err
 	}
-	h.options.Lead.Secrets = func() (*seal.Keyring, error) { return source.Read(context.Background()) }
+	held := &heldSecrets{read: func() (*seal.Keyring, error) { return source.Read(context.Background()) }, last: h.keys, log: h.options.Log}
+	h.options.Lead.Secrets = held.now
 	return func(bool) {}, nil
+}
+
+// heldSecrets are the secrets as they could be read last: no file is needed to go on leading.
+type heldSecrets struct {
+	read func() (*seal.Keyring, error)
+	last *seal.Keyring
+	log  zerolog.Logger
+}
+
+// now reads the secrets anew. Those that were read before come with the error of a source that cannot be read.
+func (s *heldSecrets) now() (*seal.Keyring, error) {
+	keys, err := s.read()
+	if err != nil {
+		s.log.Warn().Err(err).Msg("the secrets cannot be read anew; those that were read before are used")
+		return s.last, err
+	}
+	s.last = keys
+	return keys, nil
 }
 
 // makeSecrets makes new secrets beside a server that stores nothing yet.

@@ -60,6 +60,20 @@ func TestAHubWithOtherSecretsDoesNotLead(t *testing.T) {
 	require.ErrorIs(t, <-h.Failed(), streams.ErrSecrets)
 }
 
+// A hub goes on leading, and leads again, while the file of its secrets cannot be read.
+func TestNoFileIsNeededToLeadAgain(t *testing.T) {
+	server := bustest.Start(t)
+	path := bustest.SecretsFile(t)
+	h := start(t, hubd.Options{Fleet: bustest.Fleet, Name: "hub", Log: server.Log(), Bus: server.TCP(), Secrets: secrets.Source{File: path}, Lead: quickLead})
+	leading(t, h)
+	require.NoError(t, os.Remove(path))
+	server.Stop(t)
+	requireNotLeading(t, h)
+	server.Restart(t)
+	leading(t, h)
+	require.Empty(t, h.Failed())
+}
+
 // State of a build that did not seal, or stored content otherwise, is refused, with how to start anew.
 func TestStateOfAnOlderBuildIsRefused(t *testing.T) {
 	for want, sealing := range map[string]api.Sealing{
