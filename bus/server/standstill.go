@@ -1,8 +1,11 @@
 package server
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 
@@ -12,35 +15,56 @@ import (
 // Standstill is why an embedded server stores nothing any more.
 type Standstill struct {
 	Reason string
-	// Restart is set where a restart mends it, once there is room.
+	// Restart is set where a restart mends it, once its folder can be written.
 	Restart bool
 }
 
-// noRoom are the texts of the errors of a file system that is full, of a quota that is used up and of files that
-// may not grow; the server hands on no more than text.
-var noRoom = []string{syscall.ENOSPC.Error(), syscall.EDQUOT.Error(), syscall.EFBIG.Error()}
+// writeError stands in what a server says of a stream whose store could not write; the server hands on no more than text.
+const writeError = " write error: "
 
-// Standstill looks whether the server still stores what it is sent. A file store keeps its first write error
-// until the server is restarted, and for want of room a server may turn JetStream off.
+// gone is the text of the error of a file that is not there: a server that starts makes it anew, and what it held is lost without a word.
+var gone = syscall.ENOENT.Error()
+
+// Standstill looks whether the server still stores what it is sent. A file store keeps its first write error, of whatever, until
+// the server is restarted, and for some errors a server turns JetStream off.
 func (s *Server) Standstill() *Standstill {
-	health := s.running().Healthz(&server.HealthzOptions{Details: true})
-	var found *Standstill
-	for _, e := range health.Errors {
-		full := e.Type == server.HealthzErrorJetStream
-		for _, text := range noRoom {
-			full = full || strings.Contains(e.Error, text)
-		}
-		if found == nil || full && !found.Restart {
-			found = &Standstill{Reason: e.Error, Restart: full}
+	folder, err := os.Open(s.o.Dir) // without a descriptor the server cannot look after its streams, and finds them well
+	if err != nil {
+		return &Standstill{Reason: err.Error(), Restart: !errors.Is(err, fs.ErrNotExist)}
+	}
+	_ = folder.Close() // it was only opened
+	return standstill(s.running().Healthz(&server.HealthzOptions{Details: true}).Errors)
+}
+
+// standstill is what errors of health come to; one that a restart mends comes first.
+func standstill(found []server.HealthzError) *Standstill {
+	var worst *Standstill
+	for _, e := range found {
+		mends := mendedByRestart(e)
+		if worst == nil || mends && !worst.Restart {
+			worst = &Standstill{Reason: e.Error, Restart: mends}
 		}
 	}
-	return found
+	return worst
+}
+
+// mendedByRestart says that an error ends with a restart, once what caused it is over. Streams that could not be read when the server
+// started, and files that are gone, are not there after another start either.
+func mendedByRestart(e server.HealthzError) bool {
+	if strings.Contains(e.Error, gone) {
+		return false
+	}
+	return e.Type == server.HealthzErrorJetStream || e.Type == server.HealthzErrorStream && strings.Contains(e.Error, writeError)
 }
 
 // Restart stops the server and starts it again on the same folder and port; connections of this process come
 // back by themselves, as all others do. When it cannot start, the server stays stopped, and Restart may be
-// called again.
+// called again. It does not start on a folder whose streams are gone, as where a volume is not mounted any more.
 func (s *Server) Restart() error {
+	if !Stores(s.o.Dir) {
+		return fmt.Errorf("restarting the NATS server: found no folder %s in %s, expected that of its streams: mount its volume, or put the folder back",
+			streamsFolder, s.o.Dir)
+	}
 	s.revoking.Lock() // a key that is revoked meanwhile is refused by the server that starts
 	defer s.revoking.Unlock()
 	old := s.running()

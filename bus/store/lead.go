@@ -46,7 +46,7 @@ func Lead(ctx context.Context, c *bus.Conn, id string, o LeadOptions, act func(c
 }
 
 // leadRetry is the longest wait between two tries to lead.
-const leadRetry = 5 * time.Second
+const leadRetry = 2 * time.Second
 
 // errActed marks an error that act returned while it led.
 var errActed = errors.New("leading")

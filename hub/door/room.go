@@ -49,7 +49,7 @@ func roomless(room bus.Room) string {
 	case room.Stopped != "" && room.Restarts && room.Short():
 		return fmt.Sprintf("the NATS server of the hub stores nothing any more (%s), and %s: %s; the hub restarts it by itself once there is", room.Stopped, room, remedy(room, "make room"))
 	case room.Stopped != "" && room.Restarts:
-		return fmt.Sprintf("the NATS server of the hub stores nothing any more (%s); there is room again, and the hub restarts it", room.Stopped)
+		return fmt.Sprintf("the NATS server of the hub stores nothing any more (%s); the hub restarts it as soon as a file can be written in %s", room.Stopped, room.Where)
 	case room.Stopped != "":
 		return room.Stopped
 	case room.Short():

@@ -27,7 +27,9 @@ var ErrLameDuck = errors.New("lame duck")
 // Pauses before the hub competes again after a room failed.
 const (
 	firstPause = 500 * time.Millisecond
-	lastPause  = 30 * time.Second
+	lastPause  = 3 * time.Second
+	// steady is after how long a term the pauses begin anew.
+	steady = 30 * time.Second
 )
 
 // Hub is one hub. Its methods may be called from any goroutine.
@@ -235,7 +237,7 @@ func (h *Hub) leadAgain(ctx context.Context) error {
 		if !errors.Is(err, errRoom) {
 			return err
 		}
-		if h.conn.Now().Sub(began) > lastPause {
+		if h.conn.Now().Sub(began) > steady {
 			retry.Reset()
 		}
 		pause := retry.Next()

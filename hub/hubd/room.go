@@ -17,11 +17,13 @@ const (
 	// askEvery is how often the limits of the account are asked for on servers that others run.
 	askEvery = 15 * time.Second
 	// lastRestart is the longest pause between restarts of an embedded server that does not start.
-	lastRestart = time.Minute
+	lastRestart = 3 * time.Second
+	// settled is after how long without a restart the pauses begin anew.
+	settled = time.Minute
 )
 
 // warden watches whether there is room to store more. It restarts an embedded server that has stopped for
-// want of room once there is some, and while nobody can lead it tells who asks why.
+// want of room, or for another error, once its folder can be written, and while nobody can lead it tells who asks why.
 type warden struct {
 	hub *Hub
 
@@ -148,10 +150,10 @@ func (w *warden) restart() {
 	if since < w.pause || bus.Writable(w.hub.server.Dir()) != nil {
 		return
 	}
-	if since > 2*lastRestart {
+	if since > settled {
 		w.pause = 0
 	}
-	w.hub.options.Log.Warn().Msg("there is room again: restarting the NATS server")
+	w.hub.options.Log.Warn().Msg("its folder can be written: restarting the NATS server")
 	err := w.hub.server.Restart()
 	w.tried, w.pause = w.hub.conn.Now(), min(max(2*w.pause, lookEvery), lastRestart)
 	if err != nil {
