@@ -13,6 +13,7 @@ import (
 
 	"flotilla/agent/nodes"
 	"flotilla/agent/worker"
+	"flotilla/bus/gate"
 	"flotilla/bus/member"
 	"flotilla/bus/probe"
 )
@@ -42,6 +43,9 @@ func registry(member string, conn *member.Conn, w *worker.Worker, room *nodes.No
 	return r
 }
 
+// mostAsking is how many connections may ask for metrics and health at once; who comes then waits.
+const mostAsking = 64
+
 // serveMetrics serves /metrics, /healthz and /readyz at the configured address, if any.
 func (a *Agent) serveMetrics(metrics *prometheus.Registry, ready ...probe.Check) error {
 	address := a.o.Config.MetricsAddress
@@ -56,9 +60,9 @@ func (a *Agent) serveMetrics(metrics *prometheus.Registry, ready ...probe.Check)
 	mux.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	probe.Handle(mux, probe.Live, probe.Ping)
 	probe.Handle(mux, probe.Ready, ready...)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	server := gate.Server(mux)
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
+	go func() { done <- server.Serve(gate.New(listener, mostAsking)) }()
 	a.onStop(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

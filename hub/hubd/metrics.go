@@ -4,11 +4,11 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"flotilla/bus/gate"
 	"flotilla/bus/probe"
 	"flotilla/bus/store"
 	"flotilla/core/api"
@@ -30,6 +30,9 @@ func newMetrics() metrics {
 	return metrics{disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics(), runs: newRuns()}
 }
 
+// mostOfMetrics is how many connections may ask for metrics and health at once; who comes then waits.
+const mostOfMetrics = 128
+
 // startMetrics serves /metrics, /healthz and /readyz on the address of the options; without one it does nothing.
 func (h *Hub) startMetrics(context.Context) (func(bool), error) {
 	if h.options.Metrics == "" {
@@ -43,11 +46,11 @@ func (h *Hub) startMetrics(context.Context) (func(bool), error) {
 	mux.Handle("/metrics", promhttp.HandlerFor(h.registry(), promhttp.HandlerOpts{}))
 	probe.Handle(mux, probe.Live, probe.Ping)
 	probe.Handle(mux, probe.Ready, h.readiness()...)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	server := gate.Server(mux)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(listener) // always http.ErrServerClosed, after Close
+		_ = server.Serve(gate.New(listener, mostOfMetrics)) // always http.ErrServerClosed, after Close
 	}()
 	h.metrics.at = listener.Addr().String()
 	return func(bool) { _ = server.Close(); <-ended }, nil

@@ -107,6 +107,7 @@ var rules = []rule{
 	{"configs/memory", []string{"core/api", "configs"}, []string{"github.com/rs/zerolog", "github.com/KimMachineGun/automemlimit"}, nil, "what a process keeps to is for its main to set"},
 	{"configs/terminal", []string{"core/api", "core/strict", "configs"}, []string{"github.com/rs/zerolog", "github.com/spf13", "github.com/mattn/go-isatty"}, nil, "what the programs share where a person starts them"},
 	{"bus/loop", nil, nil, nil, "a queue of keys knows nothing of what it queues"},
+	{"bus/gate", nil, nil, nil, "how many are let in, whoever they are and whatever is served"},
 	{"bus/probe", nil, nil, nil, "what is asked whether a process is ready knows nothing of what it asks"},
 	{"bus", []string{"subjects", "core/api", "core/seal", "configs/files", "configs/private", "bus/loop"}, append([]string{"github.com/nats-io/jwt", "github.com/klauspost/compress", "golang.org/x/sys"}, speaksNATS...), nil, "only the bus speaks NATS"},
 	{"bus/streams", []string{"subjects", "core/api", "core/seal", "bus$", "bus/loop"}, speaksNATS, nil, "how streams are made knows nobody who follows them"},
