@@ -276,6 +276,15 @@ func (r *operator) writeCreds(path, account, key, user string, p subjects.Permis
 	return writePrivate(path, text)
 }
 
+// accountNames are the names of the accounts by their public keys.
+func (r *operator) accountNames() map[string]string {
+	names := map[string]string{}
+	for _, claims := range r.accountClaims() {
+		names[claims.Subject] = claims.Name
+	}
+	return names
+}
+
 func (r *operator) issuer() *Issuer {
 	keys := map[string]nkeys.KeyPair{}
 	for role, name := range roleKeys {

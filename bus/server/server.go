@@ -35,6 +35,9 @@ const DefaultPort = 4222
 // MaxPayload is the largest message, in bytes; more is warned against by NATS.
 const MaxPayload = 8 << 20
 
+// connectionsOfServers is how many connections servers of NATS take unless they are told otherwise.
+const connectionsOfServers = 64 << 10
+
 const (
 	defaultMaxStore  = 64 << 30
 	defaultMaxMemory = 256 << 20
@@ -62,6 +65,8 @@ type Options struct {
 	Fleet string
 	// MaxStore and MaxMemory limit JetStream, in bytes; 0: 64 GiB and 256 MiB.
 	MaxStore, MaxMemory int64
+	// MaxConnections is how many connections the server takes, whoever's they are; 0: 65,536.
+	MaxConnections int
 	// LameDuck is over how long clients are sent away by LameDuckShutdown; 0: 30 s.
 	LameDuck time.Duration
 	Log      zerolog.Logger
@@ -125,6 +130,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Port, DefaultPort)
 	setDefault(&o.MaxStore, defaultMaxStore)
 	setDefault(&o.MaxMemory, defaultMaxMemory)
+	setDefault(&o.MaxConnections, connectionsOfServers)
 	setDefault(&o.LameDuck, defaultLameDuck)
 	return o, nil
 }
@@ -205,6 +211,7 @@ func (s *Server) options() (*server.Options, error) {
 		Port:                   s.o.Port,
 		NoSigs:                 true,
 		MaxPayload:             MaxPayload,
+		MaxConn:                s.o.MaxConnections,
 		PingInterval:           pingInterval,
 		WriteDeadline:          slowClient,
 		AuthTimeout:            slowClient.Seconds(),
@@ -245,6 +252,9 @@ func (s *Server) checkPort() error {
 	}
 	return l.Close()
 }
+
+// Address is where the server listens, HOST:PORT.
+func (s *Server) Address() string { return s.address() }
 
 func (s *Server) address() string { return net.JoinHostPort(s.o.Host, strconv.Itoa(s.o.Port)) }
 

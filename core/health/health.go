@@ -28,6 +28,7 @@ const (
 	ReasonUndecided        = "NothingDecided"
 	ReasonUnreadable       = "Unreadable"
 	ReasonNoRoom           = "NoRoom"
+	ReasonConnections      = "TooManyConnections"
 	ReasonResealing        = "Resealing"
 	ReasonHeldBack         = "HeldBack"
 	reasonLevelTooLow      = "LevelTooLow"
@@ -56,7 +57,7 @@ func Listed(problems []api.Problem) []api.Problem {
 // severity orders problems: what stops work, what failed, what stands still, what is missing, what only waits.
 func severity(reason string) int {
 	switch reason {
-	case string(api.MemberUnknown), string(api.MemberNotReady), reasonLevelTooLow, api.ReasonNoKey, ReasonRunFailed, ReasonUnreadable, ReasonNoRoom, api.ReasonStreamFilling, api.ReasonReplicasAway:
+	case string(api.MemberUnknown), string(api.MemberNotReady), reasonLevelTooLow, api.ReasonNoKey, ReasonRunFailed, ReasonUnreadable, ReasonNoRoom, ReasonConnections, api.ReasonStreamFilling, api.ReasonReplicasAway:
 		return 0
 	case ReasonFailed, ReasonInvalid, ReasonFailedDisruption, api.ReasonDeadlineExceeded:
 		return 1

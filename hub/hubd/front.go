@@ -81,7 +81,7 @@ func (h *Hub) listenFront(ctx context.Context) (func(bool), error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := f.listen(ctx, theFront, "kubernetes", side, h.options.Log)
+	made, err := f.listen(ctx, theFront, "kubernetes", side, h.ways.most.front, h.options.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (h *Hub) serveFront(context.Context) (func(bool), error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.front.serve(handler, mostOfFront), nil
+	return h.front.serve(handler, mostOfFront, &h.ways), nil
 }
 
 // Front is where the Kubernetes API is, and the authority of its certificate in PEM, which is empty where machines know

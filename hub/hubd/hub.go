@@ -52,10 +52,11 @@ type Hub struct {
 	term
 }
 
-// sites are what a hub serves by HTTP; nil where it does not.
+// sites are what a hub serves by HTTP; nil where it does not. Beside them are all ways into it.
 type sites struct {
 	page, front *served
 	frontCA     []byte // see Front
+	ways        ways
 }
 
 // term is what a hub does at the moment: whether it leads.
@@ -114,6 +115,7 @@ func (h *Hub) Start(ctx context.Context) error {
 		name string
 		run  func(context.Context) (func(bool), error)
 	}{
+		{"connections", h.boundConnections},
 		{"secrets", h.ownSecrets},
 		{"server", h.startServer},
 		{"connection", h.connect},
@@ -156,7 +158,7 @@ func (h *Hub) startServer(context.Context) (func(bool), error) {
 		return func(bool) {}, nil
 	}
 	o := *h.options.Server
-	o.Fleet, o.Log = h.options.Fleet, h.options.Log
+	o.Fleet, o.Log, o.MaxConnections = h.options.Fleet, h.options.Log, h.ways.most.nats
 	server, err := server.Start(o)
 	if err != nil {
 		return nil, err

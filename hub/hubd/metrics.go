@@ -30,9 +30,6 @@ func newMetrics() metrics {
 	return metrics{disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics(), runs: newRuns()}
 }
 
-// mostOfMetrics is how many connections may ask for metrics and health at once; who comes then waits.
-const mostOfMetrics = 128
-
 // startMetrics serves /metrics, /healthz and /readyz on the address of the options; without one it does nothing.
 func (h *Hub) startMetrics(context.Context) (func(bool), error) {
 	if h.options.Metrics == "" {
@@ -46,11 +43,12 @@ func (h *Hub) startMetrics(context.Context) (func(bool), error) {
 	mux.Handle("/metrics", promhttp.HandlerFor(h.registry(), promhttp.HandlerOpts{}))
 	probe.Handle(mux, probe.Live, probe.Ping)
 	probe.Handle(mux, probe.Ready, h.readiness()...)
-	server := gate.Server(mux)
+	server, bounded := gate.Server(mux), gate.New(listener, h.ways.most.metrics)
+	h.ways.let("metrics and health", bounded, server)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(gate.New(listener, mostOfMetrics)) // always http.ErrServerClosed, after Close
+		_ = server.Serve(bounded) // always http.ErrServerClosed, after Close
 	}()
 	h.metrics.at = listener.Addr().String()
 	return func(bool) { _ = server.Close(); <-ended }, nil

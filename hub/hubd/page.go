@@ -84,7 +84,7 @@ func (h *Hub) listenPage(ctx context.Context) (func(bool), error) {
 			return nil, err
 		}
 	}
-	made, err := p.listen(ctx, thePage, "page", side, h.options.Log)
+	made, err := p.listen(ctx, thePage, "page", side, h.ways.most.page, h.options.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (h *Hub) servePage(context.Context) (func(bool), error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.page.serve(handler, mostOfPage), nil
+	return h.page.serve(handler, mostOfPage, &h.ways), nil
 }
 
 // Page is where the page is, as links to it begin; empty where there is none.

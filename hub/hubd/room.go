@@ -68,6 +68,7 @@ func (w *warden) look(ctx context.Context) {
 		w.ask(ctx)
 		w.set(nil, w.hub.conn.Stalled(ctx))
 	}
+	w.hub.watchWays()
 	room := w.room()
 	w.tell(room)
 	if room.Stopped != "" && room.Restarts && !room.Short() {

@@ -48,7 +48,9 @@ func (h *Hub) allRooms(s *store.Store) []room {
 	disruptions := disruptor.New(s, h.disruptorOptions())
 	gauges := gauger.New(s, gauger.Options{Events: disruptions.Uses, Metrics: h.metrics.streams, Log: log})
 	entrance := h.doorOptions()
-	entrance.Nodes, entrance.OnNodes, entrance.Uses, entrance.Streams = disruptions.Nodes, disruptions.OnNews, disruptions.Uses, gauges.Problems
+	entrance.Nodes, entrance.OnNodes, entrance.Uses, entrance.Streams = disruptions.Nodes, disruptions.OnNews, disruptions.Uses, func() []api.Problem {
+		return append(gauges.Problems(), h.ways.problems()...)
+	}
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
 	enrolments := enroller.New(s, h.enrollerOptions(disruptions.PurgeMember))

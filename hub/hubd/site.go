@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"flotilla/bus/gate"
 )
 
 // Site says where a hub serves something by HTTP.
@@ -89,14 +91,15 @@ func (s *Site) hosts() []string {
 // served is a site while it is served.
 type served struct {
 	name     string // "the page"
-	listener net.Listener
+	listener *gate.Gate
 	tls      *tls.Config // nil without TLS
 	url      string
 	log      zerolog.Logger
 }
 
-// listen listens where a site is to be, which a flag asked for, so that people can be told before it is served.
-func (s *Site) listen(ctx context.Context, name, flag string, side *tls.Config, log zerolog.Logger) (*served, error) {
+// listen listens where a site is to be, which a flag asked for, so that people can be told before it is served. It takes so many
+// connections at once.
+func (s *Site) listen(ctx context.Context, name, flag string, side *tls.Config, most int, log zerolog.Logger) (*served, error) {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", s.Address)
 	if err != nil && s.AnyPort {
@@ -106,7 +109,7 @@ func (s *Site) listen(ctx context.Context, name, flag string, side *tls.Config, 
 	if err != nil {
 		return nil, fmt.Errorf("%w; name another address with --%s HOST:PORT", err, flag)
 	}
-	return &served{name: name, listener: listener, tls: side, url: s.at(listener.Addr(), side != nil), log: log}, nil
+	return &served{name: name, listener: gate.New(listener, most), tls: side, url: s.at(listener.Addr(), side != nil), log: log}, nil
 }
 
 // at is where people reach a site that listens at an address.
@@ -122,12 +125,13 @@ func (s *Site) at(listening net.Addr, secure bool) string {
 
 // serve has a handler, which may have a method Close, answer requests whose bodies are of so many bytes at most. What it
 // returns ends streams, then all.
-func (s *served) serve(handler http.Handler, mostBody int64) (stop func(bool)) {
+func (s *served) serve(handler http.Handler, mostBody int64, ways *ways) (stop func(bool)) {
 	streams, end := context.WithCancel(context.Background())
 	server := &http.Server{
 		Handler: http.MaxBytesHandler(handler, mostBody), TLSConfig: s.tls, BaseContext: func(net.Listener) context.Context { return streams },
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: mostHeader, ErrorLog: stdlog.New(siteLog{s.log}, "", 0),
 	}
+	ways.let(s.name, s.listener, server)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/core/health"
+)
+
+// lives is nil once somebody who comes now is told that the hub lives.
+func (s *small) lives() error {
+	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get("http://127.0.0.1:" + s.metrics + "/healthz")
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
+}
+
+// says waits until the status names a problem of connections.
+func (s *small) says(text string) {
+	s.Helper()
+	bustest.Eventually(s, func() error {
+		var status api.FleetStatus
+		if err := bus.Request(s.Context(), s.client, api.VerbStatus, nil, &status, bus.RequestOptions{Total: 5 * time.Second}); err != nil {
+			return err
+		}
+		for i := range status.Problems {
+			if p := &status.Problems[i]; p.Reason == health.ReasonConnections && strings.Contains(p.Object+" "+p.Message, text) {
+				return s.Says(p.Message)
+			}
+		}
+		return fmt.Errorf("no problem says %q: %+v", text, status.Problems)
+	})
+}
+
+// silent opens connections of nobody.
+func (s *small) silent(count int) (closeAll func()) {
+	return bustest.Silent(s, "127.0.0.1:"+s.port, count)
+}
+
+// asking opens connections that ask whether the hub lives, and stay.
+func (s *small) asking(count int) (closeAll func()) {
+	var all []net.Conn
+	for range count {
+		conn, err := net.DialTimeout("tcp", "127.0.0.1:"+s.metrics, 10*time.Second)
+		require.NoError(s, err)
+		s.Cleanup(func() { _ = conn.Close() })
+		_, err = fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n")
+		require.NoError(s, err)
+		all = append(all, conn)
+	}
+	return func() {
+		for _, conn := range all {
+			_ = conn.Close()
+		}
+	}
+}
+
+// Five hundred connections to a hub that may have four hundred descriptors: it goes on storing and leading, says what is full and who
+// holds most, and is there for others once they are gone.
+func TestConnectionsLeaveDescriptorsForFiles(t *testing.T) {
+	const limits, connections = "ulimit -n 400", 500
+	for whose, row := range map[string]struct {
+		open func(*small, int) (closeAll func())
+		says string
+		// lacks is set where the server of NATS takes connections a moment before it refuses them: all of a burst, then.
+		lacks bool
+	}{
+		"nobody's":    {(*small).silent, "the NATS server: 200 connections are open", true},
+		"for metrics": {(*small).asking, "metrics and health: 20 connections are open", false},
+	} {
+		t.Run(whose, func(t *testing.T) {
+			s := startSmall(t, limits)
+			require.NoError(t, s.Says("connections are bounded"))
+			closeAll := row.open(s, connections)
+			s.says(row.says)
+			for range 50 {
+				require.NoError(t, s.apply(10<<10))
+			}
+			closeAll()
+			bustest.EventuallyIn(t, 10*time.Second, func() error { return errors.Join(s.lives(), s.apply(10<<10)) })
+			if !row.lacks {
+				require.Error(t, s.Says("too many open files"), "no descriptor was lacking")
+			}
+		})
+	}
+}
+
+// A hub may have as many descriptors as the system lets it, whatever the shell had set for programs that cannot do with many.
+func TestAHubRaisesItsLimitOfDescriptors(t *testing.T) {
+	s := startSmall(t, "ulimit -S -n 100 && ulimit -H -n 500")
+	require.NoError(t, s.Says("499"))
+}
