@@ -1,20 +1,27 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/health"
+	"flotilla/subjects"
 )
 
 // lives is nil once somebody who comes now is told that the hub lives.
@@ -67,6 +74,50 @@ func (s *small) asking(count int) (closeAll func()) {
 	}
 }
 
+// agents opens connections with the credentials of the agent of one member, which come back as often as they are cut.
+func (s *small) agents(count int) (closeAll func()) {
+	token, user := s.credentials("mallory")
+	var all []*nats.Conn
+	for range count {
+		nc, err := nats.Connect("nats://127.0.0.1:"+s.port, nats.CustomInboxPrefix(subjects.Inbox("mallory")), nats.RetryOnFailedConnect(true),
+			nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+			nats.UserJWT(func() (string, error) { return token, nil }, user.Sign))
+		require.NoError(s, err)
+		s.Cleanup(nc.Close)
+		all = append(all, nc)
+	}
+	return func() {
+		for _, nc := range all {
+			nc.Close()
+		}
+	}
+}
+
+// credentials are those of the agent of a member, made with the keys of the hub's folder.
+func (s *small) credentials(member string) (token string, user nkeys.KeyPair) {
+	s.Helper()
+	text, err := os.ReadFile(filepath.Join(s.data, "keys.json"))
+	require.NoError(s, err)
+	var seeds struct{ Agents, Signing string }
+	require.NoError(s, json.Unmarshal(text, &seeds))
+	account, err := nkeys.FromSeed([]byte(seeds.Agents))
+	require.NoError(s, err)
+	signing, err := nkeys.FromSeed([]byte(seeds.Signing))
+	require.NoError(s, err)
+	user, err = nkeys.CreateUser()
+	require.NoError(s, err)
+	key, err := user.PublicKey()
+	require.NoError(s, err)
+	claims := jwt.NewUserClaims(key)
+	claims.Name = member
+	claims.IssuerAccount, err = account.PublicKey()
+	require.NoError(s, err)
+	claims.SetScoped(true)
+	token, err = claims.Encode(signing)
+	require.NoError(s, err)
+	return token, user
+}
+
 // Five hundred connections to a hub that may have four hundred descriptors: it goes on storing and leading, says what is full and who
 // holds most, and is there for others once they are gone.
 func TestConnectionsLeaveDescriptorsForFiles(t *testing.T) {
@@ -78,6 +129,7 @@ func TestConnectionsLeaveDescriptorsForFiles(t *testing.T) {
 		lacks bool
 	}{
 		"nobody's":    {(*small).silent, "the NATS server: 200 connections are open", true},
+		"of an agent": {(*small).agents, "member/mallory opens more than 4 connections at once", false},
 		"for metrics": {(*small).asking, "metrics and health: 20 connections are open", false},
 	} {
 		t.Run(whose, func(t *testing.T) {

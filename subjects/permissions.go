@@ -60,12 +60,23 @@ const (
 	LeafLinked  = "$SYS.ACCOUNT.*.LEAFNODE.CONNECT"
 )
 
+// ConnectionOpened and ConnectionClosed are where servers say on account SYS who came and who left, and ListConnections where each of
+// them is asked who is there.
+const (
+	ConnectionOpened = "$SYS.ACCOUNT.*.CONNECT"
+	ConnectionClosed = "$SYS.ACCOUNT.*.DISCONNECT"
+	ListConnections  = "$SYS.REQ.SERVER.PING.CONNZ"
+)
+
+// CutConnection is where a server of an id is asked to cut a connection.
+func CutConnection(server string) string { return "$SYS.REQ.SERVER." + server + ".KICK" }
+
 // ClaimsPermissions are what ClaimsUser may do in account SYS: read and push accounts, hear which servers come and
-// what they are told.
+// what they are told, and who connects, and have connections cut.
 func ClaimsPermissions() Permissions {
 	return Permissions{
-		Publish:   []string{LookUpAccount("*"), PushAccount},
-		Subscribe: []string{Inbox(ClaimsUser) + ".>", ServerHeard, LeafLinked, PushAccount},
+		Publish:   []string{LookUpAccount("*"), PushAccount, ListConnections, CutConnection("*")},
+		Subscribe: []string{Inbox(ClaimsUser) + ".>", ServerHeard, LeafLinked, PushAccount, ConnectionOpened, ConnectionClosed},
 	}
 }
 

@@ -26,6 +26,7 @@ type Accounts struct {
 	reach bus.Options // the servers
 
 	revoking sync.Mutex
+	crowd    *crowd
 }
 
 // OpenAccounts reads a folder of accounts; o says how to reach the servers, its credentials are not used. Without
@@ -39,7 +40,7 @@ func OpenAccounts(dir string, o bus.Options) (*Accounts, error) {
 	if keys.Fleet != fleet {
 		return nil, fmt.Errorf("%w: accounts %s: found those of fleet %q, expected those of fleet %q", bus.ErrSetup, dir, keys.Fleet, fleet)
 	}
-	a := &Accounts{dir: dir, reach: o}
+	a := &Accounts{dir: dir, reach: o, crowd: newCrowd()}
 	if a.realm, err = newRealm(&keys.seeds, subjects.Fleet{Name: fleet}); err != nil {
 		return nil, fmt.Errorf("%w: accounts %s: %s: %w", bus.ErrSetup, dir, keysFile, err)
 	}

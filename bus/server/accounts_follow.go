@@ -10,7 +10,7 @@ import (
 )
 
 // follow makes what crosses the border of an account, and what its users may do, that of the address book of this
-// build. Limits, revocations and keys that others added stay. It says whether that changed anything.
+// build. Limits that others set stay, as do revocations and keys that they added. It says whether that changed anything.
 func (r *operator) follow(claims *jwt.AccountClaims) (changed bool, err error) {
 	all := r.accountClaims()
 	at := slices.IndexFunc(all, func(c *jwt.AccountClaims) bool { return c.Subject == claims.Subject })
@@ -29,12 +29,23 @@ func (r *operator) follow(claims *jwt.AccountClaims) (changed bool, err error) {
 	if !sameAs(claims.Exports, wanted.Exports) || !sameAs(claims.Imports, wanted.Imports) {
 		claims.Exports, claims.Imports, changed = wanted.Exports, wanted.Imports, true
 	}
+	connections, subscriptions := bound(&claims.Limits.Conn, wanted.Limits.Conn), bound(&claims.Limits.Subs, wanted.Limits.Subs)
+	changed = changed || connections || subscriptions
 	for _, key := range slices.Sorted(maps.Keys(wanted.SigningKeys)) {
 		if !sameText(claims.SigningKeys[key], wanted.SigningKeys[key]) {
 			claims.SigningKeys[key], changed = wanted.SigningKeys[key], true
 		}
 	}
 	return changed, nil
+}
+
+// bound limits what nobody has limited, and says whether it did.
+func bound(limit *int64, most int64) bool {
+	if *limit != jwt.NoLimit || most == jwt.NoLimit {
+		return false
+	}
+	*limit = most
+	return true
 }
 
 // sameAs compares lists whatever their order.

@@ -47,12 +47,17 @@ func (a *Accounts) Keep(ctx context.Context, refused func(account string) []stri
 // keep is Keep over one connection, until that is closed.
 func (a *Accounts) keep(ctx context.Context, refused func(account string) []string) error {
 	k := &keeper{accounts: a, refused: refused, known: map[string]time.Time{}, wake: make(chan bool, 1)}
-	closed := make(chan struct{})
-	conn, err := a.connect(nats.ReconnectHandler(func(*nats.Conn) { k.nudge(false) }), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+	closed, again := make(chan struct{}), newNudges()
+	conn, err := a.connect(nats.ReconnectHandler(func(*nats.Conn) { k.nudge(false); a.crowd.forget(); again.nudge() }), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	stop, err := a.bounce(conn.NC, again)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	defer context.AfterFunc(ctx, conn.Close)() // servers that do not answer are not waited for
 	for subject, handle := range map[string]nats.MsgHandler{
 		subjects.ServerHeard: k.heard, subjects.LeafLinked: k.linked, subjects.PushAccount: k.pushed,

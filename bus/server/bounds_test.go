@@ -7,9 +7,12 @@ import (
 
 	"flotilla/bus/bustest"
 	"flotilla/bus/server"
+	"flotilla/core/api"
 	"flotilla/subjects"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 )
 
@@ -56,6 +59,50 @@ func (h *held) stay(t *testing.T, want int) {
 	}
 }
 
+// Credentials of an agent and of a person take so many connections and so many subscriptions on each, and no more; nobody else loses
+// any by that, also after the server was restarted.
+func TestCredentialsTakeSoMuchAndNoMore(t *testing.T) {
+	s := bustest.Start(t)
+	agent := bustest.AgentCreds(t, s.Server, "mallory")
+	person, _, err := s.PersonCreds("anna", api.RoleViewer, 0)
+	require.NoError(t, err)
+	other := hold(t, s.URL(), subjects.Inbox("oslo"), bustest.AgentCreds(t, s.Server, "oslo"), 1)
+	for _, row := range []struct {
+		name, inbox                string
+		creds                      []byte
+		connections, subscriptions int
+	}{
+		{"agent", subjects.Inbox("mallory"), agent, server.AgentConnections, server.AgentSubscriptions},
+		{"person", subjects.PersonInbox("anna"), person, server.PersonConnections, server.PersonSubscriptions},
+	} {
+		h := hold(t, s.URL(), row.inbox, row.creds, 3*row.connections)
+		h.stay(t, row.connections)
+		last := h.conns[len(h.conns)-1]
+		for i := range 2 * row.subscriptions {
+			_, err := last.SubscribeSync(fmt.Sprint(row.inbox, ".", i))
+			require.NoError(t, err)
+		}
+		require.NoError(t, last.Flush())
+		bustest.Eventually(t, func() error {
+			if len(h.refused) < row.subscriptions {
+				return errors.New("not all that is beyond was refused")
+			}
+			return nil
+		})
+		require.Len(t, h.refused, row.subscriptions, row.name)
+		require.ErrorIs(t, <-h.refused, nats.ErrMaxSubscriptionsExceeded)
+	}
+	told := map[string]int{}
+	for _, crowd := range s.Crowds() {
+		told[crowd.Account+" "+crowd.Name] = crowd.Most
+	}
+	require.Equal(t, map[string]int{"AGENTS mallory": server.AgentConnections, "PEOPLE anna": server.PersonConnections}, told)
+	other.stay(t, 1)
+
+	require.NoError(t, s.Server.Restart())
+	hold(t, s.URL(), subjects.Inbox("mallory"), agent, 3*server.AgentConnections).stay(t, server.AgentConnections)
+}
+
 // A server takes so many connections, whoever's they are, and says who holds most. Those that have not said whose they are make room.
 func TestAServerTakesSoManyConnections(t *testing.T) {
 	s := bustest.Start(t, func(o *server.Options) { o.MaxConnections = 16 })
@@ -79,4 +126,25 @@ func TestAServerTakesSoManyConnections(t *testing.T) {
 		return nil
 	})
 	silent()
+}
+
+// Servers that others run take the limits of subscriptions from the accounts that they are given, also from issuers without scopes.
+func TestCredentialsForServersOfOthersAreBounded(t *testing.T) {
+	account, err := nkeys.CreateAccount()
+	require.NoError(t, err)
+	public, err := account.PublicKey()
+	require.NoError(t, err)
+	seed, err := account.Seed()
+	require.NoError(t, err)
+	issuer, err := server.NewIssuer(subjects.Fleet{Name: "shop"}, public, seed)
+	require.NoError(t, err)
+	user, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	key, err := user.PublicKey()
+	require.NoError(t, err)
+	token, _, err := issuer.Sign(subjects.RoleAgent, "oslo", key, 0)
+	require.NoError(t, err)
+	claims, err := jwt.DecodeUserClaims(token)
+	require.NoError(t, err)
+	require.EqualValues(t, server.AgentSubscriptions, claims.Limits.Subs)
 }

@@ -33,7 +33,13 @@ func (s *Server) Crowds() (full []Crowd) {
 	if s.running().NumClients() >= s.o.MaxConnections {
 		full = append(full, s.whole())
 	}
-	return full
+	for name, key := range map[string]string{subjects.AccountAgents: "agents", subjects.AccountPeople: "people"} {
+		account, err := s.running().LookupAccount(s.realm.public(key))
+		if err == nil && account.NumConnections() >= s.realm.most[name] {
+			full = append(full, Crowd{Account: name, Open: account.NumConnections(), Most: s.realm.most[name], First: s.crowd.first(name)})
+		}
+	}
+	return append(full, s.crowd.crowds(time.Now())...)
 }
 
 // whole is the crowd of a server that is full.

@@ -57,6 +57,15 @@ type operator struct {
 	operator string                   // signed claims
 	accounts map[string]string        // signed claims by public key
 	revoked  *revocations
+	most     map[string]int // connections that all users of an account may hold together, by its name
+}
+
+// connectionsOfServers is how many connections servers of NATS take unless they are told otherwise.
+const connectionsOfServers = 64 << 10
+
+// sharesOf are what accounts may hold of so many connections. A sixteenth is left for hubs, and for who has not said yet whose they are.
+func sharesOf(connections int) map[string]int {
+	return map[string]int{subjects.AccountAgents: connections / 4 * 3, subjects.AccountPeople: connections / 16 * 3}
 }
 
 // roleKeys are the keys that sign agents' credentials, by role.
@@ -64,7 +73,8 @@ var roleKeys = map[string]string{
 	subjects.RoleEnrolling: "enrolling", subjects.RoleJoining: "joining", subjects.RoleAgent: "signing",
 }
 
-func openRealm(dir string, fleet subjects.Fleet) (*operator, error) {
+// openRealm is that of a data directory, whose server takes so many connections.
+func openRealm(dir string, fleet subjects.Fleet, connections int) (*operator, error) {
 	s, err := loadSeeds(filepath.Join(dir, keysFile))
 	if err != nil {
 		return nil, err
@@ -79,6 +89,7 @@ func openRealm(dir string, fleet subjects.Fleet) (*operator, error) {
 	if r.revoked, err = loadRevocations(filepath.Join(dir, revocationsFile)); err != nil {
 		return nil, err
 	}
+	r.most = sharesOf(connections)
 	if err := r.sign(); err != nil {
 		return nil, fmt.Errorf("signing the accounts: %w", err)
 	}
@@ -90,7 +101,9 @@ func openRealm(dir string, fleet subjects.Fleet) (*operator, error) {
 
 // newRealm reads keys; nothing is signed yet.
 func newRealm(s *seeds, fleet subjects.Fleet) (*operator, error) {
-	r := &operator{fleet: fleet, keys: map[string]nkeys.KeyPair{}, accounts: map[string]string{}, revoked: &revocations{}}
+	r := &operator{
+		fleet: fleet, keys: map[string]nkeys.KeyPair{}, accounts: map[string]string{}, revoked: &revocations{}, most: sharesOf(connectionsOfServers),
+	}
 	for name, text := range s.byName() {
 		read := nkeys.FromPublicKey
 		if *text == "" {
@@ -232,6 +245,7 @@ func (r *operator) hubAccount() *jwt.AccountClaims {
 func (r *operator) agentsAccount() *jwt.AccountClaims {
 	a := jwt.NewAccountClaims(r.public("agents"))
 	a.Name = subjects.AccountAgents
+	a.Limits.Conn = int64(r.most[subjects.AccountAgents])
 	for _, e := range r.fleet.Exports() {
 		a.Imports.Add(&jwt.Import{
 			Name: e.Name, Account: r.public("hub"), Type: exportType(e), Share: e.Tells,
@@ -242,6 +256,7 @@ func (r *operator) agentsAccount() *jwt.AccountClaims {
 		scope := jwt.NewUserScope()
 		scope.Key = r.public(roleKeys[role])
 		scope.Role = role
+		scope.Template.Limits.Subs = AgentSubscriptions
 		permit(&scope.Template.Permissions, r.fleet.RolePermissions(role, subjects.AgentTemplate))
 		a.SigningKeys.AddScopedSigner(scope)
 	}
@@ -262,18 +277,23 @@ func permit(to *jwt.Permissions, p subjects.Permissions) {
 
 // writeCreds signs a user with the key of an account and writes its creds file.
 func (r *operator) writeCreds(path, account, key, user string, p subjects.Permissions) error {
+	text, err := r.credsOf(account, key, user, p)
+	if err != nil {
+		return err
+	}
+	return writePrivate(path, text)
+}
+
+// credsOf is the text of the creds file of a user.
+func (r *operator) credsOf(account, key, user string, p subjects.Permissions) ([]byte, error) {
 	claims := jwt.NewUserClaims(r.public(key))
 	claims.Name = user
 	permit(&claims.Permissions, p)
 	token, err := claims.Encode(r.keys[account])
 	if err != nil {
-		return fmt.Errorf("signing user %s: %w", user, err)
+		return nil, fmt.Errorf("signing user %s: %w", user, err)
 	}
-	text, err := credsText(token, r.keys[key])
-	if err != nil {
-		return err
-	}
-	return writePrivate(path, text)
+	return credsText(token, r.keys[key])
 }
 
 // accountNames are the names of the accounts by their public keys.

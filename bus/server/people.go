@@ -18,6 +18,7 @@ import (
 func (r *operator) peopleAccount() *jwt.AccountClaims {
 	a := jwt.NewAccountClaims(r.public("people"))
 	a.Name = subjects.AccountPeople
+	a.Limits.Conn, a.Limits.Subs = int64(r.most[subjects.AccountPeople]), PersonSubscriptions
 	for _, e := range r.fleet.PeopleExports() {
 		a.Imports.Add(&jwt.Import{
 			Name: e.Name, Account: r.public("hub"), Type: exportType(e), Share: e.Tells,
@@ -80,6 +81,7 @@ func (i *PeopleIssuer) creds(user nkeys.KeyPair, person string, role api.Role, l
 	claims := jwt.NewUserClaims(key)
 	claims.Name = person
 	claims.IssuerAccount = i.account
+	claims.Limits.Subs = PersonSubscriptions
 	if life > 0 {
 		claims.Expires = time.Now().Add(life).Unix()
 	}

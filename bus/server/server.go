@@ -35,9 +35,6 @@ const DefaultPort = 4222
 // MaxPayload is the largest message, in bytes; more is warned against by NATS.
 const MaxPayload = 8 << 20
 
-// connectionsOfServers is how many connections servers of NATS take unless they are told otherwise.
-const connectionsOfServers = 64 << 10
-
 const (
 	defaultMaxStore  = 64 << 30
 	defaultMaxMemory = 256 << 20
@@ -83,6 +80,9 @@ type Server struct {
 	issuer *Issuer
 
 	revoking sync.Mutex
+
+	crowd       *crowd
+	stopBouncer func()
 }
 
 // Start starts a server on its data directory and returns when it accepts connections. The
@@ -97,7 +97,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, lock: lock}
+	s := &Server{o: o, lock: lock, crowd: newCrowd()}
 	if err := s.start(); err != nil {
 		lock.release()
 		return nil, fmt.Errorf("starting the NATS server in %s: %w", o.Dir, err)
@@ -144,11 +144,18 @@ func setDefault[T comparable](field *T, value T) {
 
 func (s *Server) start() error {
 	var err error
-	if s.realm, err = openRealm(s.o.Dir, subjects.Fleet{Name: s.o.Fleet}); err != nil {
+	if s.realm, err = openRealm(s.o.Dir, subjects.Fleet{Name: s.o.Fleet}, s.o.MaxConnections); err != nil {
 		return err
 	}
 	s.issuer = s.realm.issuer()
-	return s.run()
+	if err := s.run(); err != nil {
+		return err
+	}
+	if err := s.startBouncer(); err != nil {
+		s.nats.Shutdown()
+		return fmt.Errorf("hearing who connects: %w", err)
+	}
+	return nil
 }
 
 // run starts a server, which keeps its port from then on.
@@ -303,6 +310,7 @@ func (s *Server) LameDuck() time.Duration { return s.o.LameDuck }
 // LameDuckShutdown stops JetStream, sends clients away over ServerOptions.LameDuck, then stops and
 // unlocks. It is for SIGTERM of a server with agents elsewhere; rooms must have stopped before.
 func (s *Server) LameDuckShutdown() {
+	s.stopBouncer()
 	s.running().LameDuckShutdown()
 	s.Shutdown()
 }
@@ -310,6 +318,7 @@ func (s *Server) LameDuckShutdown() {
 // Shutdown stops at once, waits until stopped and unlocks the data directory. Calling it again does
 // nothing.
 func (s *Server) Shutdown() {
+	s.stopBouncer()
 	running := s.running()
 	running.Shutdown()
 	running.WaitForShutdown()

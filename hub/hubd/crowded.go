@@ -34,6 +34,11 @@ func (h *Hub) watchWays() {
 			}
 		}
 	}
+	if h.accounts != nil {
+		for _, crowd := range h.accounts.Crowds() {
+			full = append(full, crowdedUser(&crowd))
+		}
+	}
 	for _, way := range h.ways.ofHTTP() {
 		if way.gate.Full() {
 			full = append(full, h.crowdedSite(&way))

@@ -1,0 +1,174 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"flotilla/bus"
+	"flotilla/bus/loop"
+	"flotilla/subjects"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+)
+
+const (
+	// pageOfList is how many connections a server lists at once: each with its credentials, within one message.
+	pageOfList = 1000
+	// listAgain is the pause before servers are asked once more who is there.
+	listAgain = time.Second
+)
+
+// bouncer hears on account SYS who connects, and has servers cut what a user holds beyond what they may: servers of NATS themselves know
+// no such limit.
+type bouncer struct {
+	nc    *nats.Conn
+	names map[string]string // of accounts, by public key
+	crowd *crowd
+	log   zerolog.Logger
+}
+
+// hear begins to hear who comes and who leaves.
+func (b *bouncer) hear() error {
+	for subject, handle := range map[string]nats.MsgHandler{subjects.ConnectionOpened: b.opened, subjects.ConnectionClosed: b.closed} {
+		if _, err := b.nc.Subscribe(subject, handle); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bouncer) opened(m *nats.Msg) {
+	var e server.ConnectEventMsg
+	if json.Unmarshal(m.Data, &e) == nil && e.Client.Kind == kindClient && e.Client.Start != nil {
+		b.came(arrival{b.names[e.Client.Account], e.Client.User, e.Client.Jwt, opened{connection{e.Server.ID, e.Client.ID}, *e.Client.Start}})
+	}
+}
+
+func (b *bouncer) closed(m *nats.Msg) {
+	var e server.DisconnectEventMsg
+	if json.Unmarshal(m.Data, &e) == nil {
+		b.crowd.left(e.Client.User, connection{e.Server.ID, e.Client.ID})
+	}
+}
+
+// kindClient is what servers call a connection that is no leaf node's.
+const kindClient = "Client"
+
+func (b *bouncer) came(a arrival) {
+	for _, beyond := range b.crowd.came(a, time.Now()) {
+		request, _ := json.Marshal(server.KickClientReq{CID: beyond.id}) // numbers alone
+		// Servers take no request without a reply.
+		if err := b.nc.PublishRequest(subjects.CutConnection(beyond.server), b.nc.NewInbox(), request); err != nil {
+			b.log.Warn().Err(err).Msg("having a connection cut")
+		}
+	}
+}
+
+// count has all servers list who is there, and counts them.
+func (b *bouncer) count() error {
+	for offset, more := 0, true; more; offset += pageOfList {
+		more = false
+		request, _ := json.Marshal(server.ConnzOptions{Username: true, Offset: offset, Limit: pageOfList}) // numbers alone
+		answers, err := gather(b.nc, subjects.ListConnections, request)
+		if err != nil {
+			return err
+		}
+		for _, text := range answers {
+			listed, err := b.take(text)
+			if err != nil {
+				return err
+			}
+			more = more || listed == pageOfList
+		}
+	}
+	return nil
+}
+
+// take counts those whom a server lists.
+func (b *bouncer) take(list []byte) (listed int, err error) {
+	var answer struct {
+		Server server.ServerInfo `json:"server"`
+		Data   server.Connz      `json:"data"`
+	}
+	if err := json.Unmarshal(list, &answer); err != nil {
+		return 0, fmt.Errorf("the connections of a server: %w", err)
+	}
+	for _, c := range answer.Data.Conns {
+		if c.Kind == kindClient {
+			b.came(arrival{b.names[c.Account], c.AuthorizedUser, c.JWT, opened{connection{answer.Server.ID, c.Cid}, c.Start}})
+		}
+	}
+	return len(answer.Data.Conns), nil
+}
+
+// watch hears who comes, and counts who is there: at once, and each time that it is asked again, as what was said while the connection
+// was away was not heard. Stop closes the connection.
+func (b *bouncer) watch(again nudges) (stop func(), err error) {
+	if err := b.hear(); err != nil {
+		return nil, err
+	}
+	again.nudge()
+	ctx, cancel := context.WithCancel(context.Background())
+	var counting sync.WaitGroup
+	counting.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-again:
+				b.countAgain(ctx)
+			}
+		}
+	})
+	return sync.OnceFunc(func() { cancel(); b.nc.Close(); counting.Wait() }), nil
+}
+
+func (b *bouncer) countAgain(ctx context.Context) {
+	retry := loop.Backoff{First: listAgain, Most: keepEvery}
+	for ctx.Err() == nil {
+		err := b.count()
+		if err == nil {
+			return
+		}
+		delay := retry.Next()
+		b.log.Debug().Err(err).Dur("delay", delay).Msg("counting connections, trying again")
+		loop.Pause(ctx, delay)
+	}
+}
+
+// nudges are a channel that holds one word that something is to be done again.
+type nudges chan struct{}
+
+func newNudges() nudges { return make(nudges, 1) }
+
+func (n nudges) nudge() {
+	select {
+	case n <- struct{}{}:
+	default:
+	}
+}
+
+// startBouncer watches who connects until it is stopped, over restarts of the server.
+func (s *Server) startBouncer() error {
+	creds, err := s.realm.credsOf("system", "claimsUser", subjects.ClaimsUser, subjects.ClaimsPermissions())
+	if err != nil {
+		return err
+	}
+	again := newNudges()
+	o := bus.Options{Server: s, CredsText: creds, Fleet: s.o.Fleet, Log: s.o.Log.Level(zerolog.Disabled)} // it goes where the server goes
+	conn, err := o.Connect("flotilla-hub/"+subjects.ClaimsUser, nats.ReconnectHandler(func(*nats.Conn) { s.crowd.forget(); again.nudge() }),
+		nats.ReconnectWait(keepFirst), nats.CustomInboxPrefix(subjects.Inbox(subjects.ClaimsUser)))
+	if err != nil {
+		return err
+	}
+	b := &bouncer{nc: conn.NC, names: s.realm.accountNames(), crowd: s.crowd, log: s.o.Log}
+	if s.stopBouncer, err = b.watch(again); err != nil {
+		conn.Close()
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+package brokers
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/bus/server"
+	"flotilla/subjects"
+)
+
+// On servers of one's own, too, the credentials of an agent take so many connections and subscriptions and no more, while a hub leads:
+// on all servers of a cluster together.
+func TestCredentialsTakeSoMuchOnServersOfOnesOwn(t *testing.T) {
+	s := newSystem(t, "n1", "n2", "n3")
+	s.whole(t)
+	h := s.hub("hub-1")
+	require.NoError(t, h.WaitLeading(bustest.Context(t)))
+	accounts, err := server.OpenAccounts(s.accounts, bus.Options{Fleet: fleetName})
+	require.NoError(t, err)
+	user, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	key, err := user.PublicKey()
+	require.NoError(t, err)
+	token, _, err := accounts.Issuer().Sign(subjects.RoleAgent, "mallory", key, 0)
+	require.NoError(t, err)
+
+	var all []*nats.Conn
+	refused := make(chan error, 1024)
+	for i := range 3 * server.AgentConnections {
+		nc, err := nats.Connect(s.url(fmt.Sprintf("n%d", i%3+1)), nats.UserJWT(func() (string, error) { return token, nil }, user.Sign), nats.NoReconnect(),
+			nats.CustomInboxPrefix(subjects.Inbox("mallory")), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
+		require.NoError(t, err)
+		t.Cleanup(nc.Close)
+		all = append(all, nc)
+	}
+	var last *nats.Conn
+	bustest.Eventually(t, func() error {
+		open := 0
+		for _, nc := range all {
+			if !nc.IsClosed() {
+				open, last = open+1, nc
+			}
+		}
+		if open != server.AgentConnections {
+			return fmt.Errorf("%d connections are open", open)
+		}
+		return nil
+	})
+	for i := range 2 * server.AgentSubscriptions {
+		_, err := last.SubscribeSync(fmt.Sprint(subjects.Inbox("mallory"), ".", i))
+		require.NoError(t, err)
+	}
+	require.NoError(t, last.Flush())
+	bustest.Eventually(t, func() error {
+		if len(refused) < server.AgentSubscriptions {
+			return errors.New("not all that is beyond was refused")
+		}
+		return nil
+	})
+	require.Len(t, refused, server.AgentSubscriptions)
+	require.ErrorIs(t, <-refused, nats.ErrMaxSubscriptionsExceeded)
+}
