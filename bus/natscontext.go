@@ -67,6 +67,27 @@ func listContexts(dir string) string {
 	return strings.Join(files, ", ")
 }
 
+// checkFiles refuses files that are too long, which the library would read without a bound, and files of keys that guard refuses.
+func (c natsContext) checkFiles(file func(string) string, guard func(path string) error) error {
+	for name, path := range map[string]string{"nkey": c.NKey, "cert": c.Cert, "key": c.Key, "ca": c.CA} {
+		if path == "" {
+			continue
+		}
+		if _, err := files.Read(file(path), files.Small); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for _, path := range []string{c.Creds, c.NKey, c.Key} {
+		if path == "" {
+			continue
+		}
+		if err := guard(file(path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (c natsContext) options(home string, guard func(path string) error) (options []nats.Option, of holder, err error) {
 	if c.NSC != "" || c.SocksProxy != "" {
 		return nil, of, errors.New("nsc and socks_proxy are not supported; set creds, and connect directly")
@@ -77,22 +98,8 @@ func (c natsContext) options(home string, guard func(path string) error) (option
 		}
 		return path
 	}
-	// The library reads these without a bound.
-	for name, path := range map[string]string{"nkey": c.NKey, "cert": c.Cert, "key": c.Key, "ca": c.CA} {
-		if path == "" {
-			continue
-		}
-		if _, err := files.Read(file(path), files.Small); err != nil {
-			return nil, of, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	for _, path := range []string{c.Creds, c.NKey, c.Key} {
-		if path == "" {
-			continue
-		}
-		if err := guard(file(path)); err != nil {
-			return nil, of, err
-		}
+	if err := c.checkFiles(file, guard); err != nil {
+		return nil, of, err
 	}
 	if c.Creds != "" {
 		found, err := credsFile(file(c.Creds))

@@ -3,6 +3,7 @@ package bus_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -74,11 +75,7 @@ func flood(t *testing.T, c *bus.Conn, verb string, requests int) (answered func(
 	return func() map[string]int {
 		mu.Lock()
 		defer mu.Unlock()
-		copied := map[string]int{}
-		for code, n := range codes {
-			copied[code] = n
-		}
-		return copied
+		return maps.Clone(codes)
 	}
 }
 

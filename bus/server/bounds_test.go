@@ -146,5 +146,5 @@ func TestCredentialsForServersOfOthersAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	claims, err := jwt.DecodeUserClaims(token)
 	require.NoError(t, err)
-	require.EqualValues(t, server.AgentSubscriptions, claims.Limits.Subs)
+	require.EqualValues(t, server.AgentSubscriptions, claims.Subs)
 }

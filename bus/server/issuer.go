@@ -51,7 +51,7 @@ func (i *Issuer) Sign(role, member, key string, life time.Duration) (token strin
 		claims.SetScoped(true)
 	} else {
 		permit(&claims.Permissions, i.fleet.RolePermissions(role, member))
-		claims.Limits.Subs = AgentSubscriptions
+		claims.Subs = AgentSubscriptions
 	}
 	if life > 0 {
 		ends = time.Now().Add(life).Truncate(time.Second)

@@ -256,7 +256,7 @@ func (r *operator) agentsAccount() *jwt.AccountClaims {
 		scope := jwt.NewUserScope()
 		scope.Key = r.public(roleKeys[role])
 		scope.Role = role
-		scope.Template.Limits.Subs = AgentSubscriptions
+		scope.Template.Subs = AgentSubscriptions
 		permit(&scope.Template.Permissions, r.fleet.RolePermissions(role, subjects.AgentTemplate))
 		a.SigningKeys.AddScopedSigner(scope)
 	}

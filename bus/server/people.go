@@ -81,7 +81,7 @@ func (i *PeopleIssuer) creds(user nkeys.KeyPair, person string, role api.Role, l
 	claims := jwt.NewUserClaims(key)
 	claims.Name = person
 	claims.IssuerAccount = i.account
-	claims.Limits.Subs = PersonSubscriptions
+	claims.Subs = PersonSubscriptions
 	if life > 0 {
 		claims.Expires = time.Now().Add(life).Unix()
 	}

@@ -72,6 +72,9 @@ func All(from io.Reader, most int64) ([]byte, error) {
 // CheckRegular refuses what is no file: in a folder nobody wants a pipe or a device to be read.
 func CheckRegular(path string) error {
 	found, err := os.Stat(path)
+	if at, is := errors.AsType[*fs.PathError](err); is {
+		at.Op = "open" // as who reads it would say
+	}
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -48,6 +49,8 @@ func TestARequestBelongsToItsCallerAndVerb(t *testing.T) {
 	for _, body := range []string{`{"request":"not one"}`, `{"request":1}`, `[]`} {
 		err := ReadRequest(eve, []byte(body), &request)
 		require.ErrorContains(t, err, "reading the request: ", body)
-		require.Equal(t, CodeInvalid, err.(*Failure).Code)
+		failure, is := errors.AsType[*Failure](err)
+		require.True(t, is, body)
+		require.Equal(t, CodeInvalid, failure.Code)
 	}
 }

@@ -70,9 +70,10 @@ func TestNamesThatAreNoneAreLeftOutAndToldOfOnce(t *testing.T) {
 	require.Equal(t, []string{"shop"}, p.Record.Namespaces)
 	require.Equal(t, []string{"shop/web", "web"}, p.Record.Unlisted)
 	require.Equal(t, api.MemberReady, p.Record.State)
-	require.Equal(t, []string{`Warning member/berlin: its agent offers what cannot be named so, which is left out: ` +
-		`label "*", namespace "*", placement "a,b", property "a,b", property "resources.kubernetes-fleet.io/available-*"; ` +
-		`expected names of letters, digits, '-', '_' and '.', optionally with a DNS prefix and a slash before them: correct the configuration of the agent`,
+	require.Equal(t, []string{
+		`Warning member/berlin: its agent offers what cannot be named so, which is left out: ` +
+			`label "*", namespace "*", placement "a,b", property "a,b", property "resources.kubernetes-fleet.io/available-*"; ` +
+			`expected names of letters, digits, '-', '_' and '.', optionally with a DNS prefix and a slash before them: correct the configuration of the agent`,
 	}, misnamedEvents(p))
 
 	in = after(t, in, time.Minute, offer(func(h *api.Heartbeat) { h.Labels = map[string]string{"a/*": "x"} }))

@@ -102,7 +102,7 @@ func userOf(account, name string) (object, next string) {
 	if account == subjects.AccountPeople {
 		return "user/" + name, "flotilla user renew " + name
 	}
-	return "member/" + name, "flotilla describe member " + name
+	return api.AuditObject(api.AuditMember, name), "flotilla describe member " + name
 }
 
 // note takes in which limits are reached, and says in the log what is new and what is over.
