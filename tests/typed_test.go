@@ -35,7 +35,7 @@ var untyped = map[string]string{
 	"flotilla member enrol berlin > berlin.token               # what one agent enrols with, once":                                                   "an example of docs/cli.md is the same",
 	"flotilla member enrol berlin > berlin.token     # by an admin, for one agent":                                                                   "an example of docs/cli.md is the same",
 	"go run ./agent --token @berlin.token                      # beside the member: with --kubeconfig FILE a Kubernetes cluster, else one in memory": "goes on for ever; tests/house starts one",
-	"agent --token @berlin.token --label region=eu   # beside the member":                                                                            "goes on for ever; tests/house starts one",
+	"agent --token @berlin.token --label region=eu   # beside the member; --token - takes it from standard input":                                    "goes on for ever; tests/house starts one",
 	"flotilla secrets create secrets.json": "an example of docs/cli.md is the same",
 	"flotilla secrets rotate secrets.json    # and give it to every hub, which is started anew, the one that leads last": "an example of docs/cli.md is the same",
 	"flotilla status                         # says Resealing while everything is sealed anew":                           "tests/cli types it",

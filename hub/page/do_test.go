@@ -176,7 +176,7 @@ func (h *acting) ask(verb string, question, answer any) error {
 
 func (h *acting) apply(texts ...string) {
 	h.t.Helper()
-	request := api.ApplyRequest{Request: strings.Join(texts, "\n")}
+	request := api.ApplyRequest{}
 	for _, text := range texts {
 		body, err := yaml.YAMLToJSON([]byte(text))
 		require.NoError(h.t, err)

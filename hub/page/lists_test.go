@@ -90,7 +90,7 @@ func openLists(t *testing.T) *listsHouse {
 
 func (h *listsHouse) apply(texts ...string) {
 	h.t.Helper()
-	request := api.ApplyRequest{Request: texts[0]}
+	request := api.ApplyRequest{}
 	for _, text := range texts {
 		body, err := yaml.YAMLToJSON([]byte(text))
 		require.NoError(h.t, err)

@@ -81,7 +81,7 @@ func (h *upgrading) apply(file string) {
 	require.NoError(h.t, err)
 	documents, err := configs.Parse(file, text)
 	require.NoError(h.t, err)
-	request := api.ApplyRequest{Request: file}
+	request := api.ApplyRequest{}
 	for _, d := range documents {
 		request.Documents = append(request.Documents, d.JSON)
 	}

@@ -103,7 +103,7 @@ func admitAll(t *testing.T, fleet *dev.Fleet) {
 
 func applyAll(t *testing.T, fleet *dev.Fleet, documents string) {
 	t.Helper()
-	request := api.ApplyRequest{Request: t.Name()}
+	request := api.ApplyRequest{}
 	for text := range strings.SplitSeq(documents, "---\n") {
 		request.Documents = append(request.Documents, json.RawMessage(text))
 	}

@@ -275,7 +275,7 @@ func (h *house) goesAs(t *testing.T, clock *fleetClock, run string, foretold []u
 func (h *house) approve(t *testing.T, run, gate string) {
 	t.Helper()
 	var answer api.RunResponse
-	require.NoError(t, h.request(t, api.VerbRunApprove, api.RunRequest{Request: run + gate, Run: run, Gate: gate}, &answer))
+	require.NoError(t, h.request(t, api.VerbRunApprove, api.RunRequest{Run: run, Gate: gate}, &answer))
 }
 
 // until waits until just this has happened, and every member that runs has begun.
