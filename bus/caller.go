@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go/micro"
 )
 
-// headerInfo is what a server says of who sends a request through an import that shares it.
-const headerInfo = "Nats-Request-Info"
+// HeaderInfo is what a server says of who sends a request through an import that shares it.
+const HeaderInfo = "Nats-Request-Info"
 
 // caller is who sent a request: its subject says so, which servers let only them publish to.
 func (s *Service) caller(r micro.Request) (api.Caller, error) {
@@ -26,7 +26,7 @@ func (s *Service) caller(r micro.Request) (api.Caller, error) {
 	if err := fits(by); err != nil {
 		return by, err
 	}
-	by.Key, by.Address = told(r.Headers().Get(headerInfo))
+	by.Key, by.Address = SaidOf(r.Headers().Get(HeaderInfo))
 	return by, nil
 }
 
@@ -46,8 +46,8 @@ func fits(by api.Caller) error {
 	return failure
 }
 
-// told is the user's key and the address in what the server says; empty where it says nothing.
-func told(info string) (key, address string) {
+// SaidOf is the user's key and the address in what the server says; empty where it says nothing.
+func SaidOf(info string) (key, address string) {
 	var said struct {
 		User string `json:"user"`
 		Host string `json:"host"`

@@ -85,7 +85,6 @@ func ConnectClient(ctx context.Context, o Options) (*Conn, error) {
 		}
 		o.CredsText = text
 	}
-	o.ofPerson = true
 	timeout := cmp.Or(o.Timeout, clientTimeout)
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(deadline))
@@ -93,16 +92,21 @@ func ConnectClient(ctx context.Context, o Options) (*Conn, error) {
 	if timeout <= 0 {
 		return nil, context.DeadlineExceeded
 	}
-	return o.Connect("flotilla-cli/"+cmp.Or(o.Name, "user"), nats.Timeout(timeout), nats.ReconnectWait(hubWait))
+	return o.connect(spared, "flotilla-cli/"+cmp.Or(o.Name, "user"), nats.Timeout(timeout), nats.ReconnectWait(hubWait))
 }
 
 // Connect makes a connection of a name with what all of ours have in common, and more.
 func (o Options) Connect(name string, more ...nats.Option) (*Conn, error) {
+	return o.connect(guard, name, more...)
+}
+
+// connect is Connect with who judges files of keys.
+func (o Options) connect(guard func(path string) error, name string, more ...nats.Option) (*Conn, error) {
 	fleet := subjects.Fleet{Name: cmp.Or(o.Fleet, subjects.DefaultFleet)}
 	if err := subjects.CheckLabel("fleet", fleet.Name); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSetup, err)
 	}
-	e, err := o.resolve()
+	e, err := o.resolve(guard)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type endpoint struct {
 
 // resolve finds the endpoint. What is given explicitly wins over the environment, which wins over a
 // context that the environment names; a context that is named explicitly wins over the environment.
-func (o Options) resolve() (endpoint, error) {
+func (o Options) resolve(guard func(path string) error) (endpoint, error) {
 	if o.Server != nil {
 		e := endpoint{
 			url: nats.DefaultURL, from: "embedded", // within the process, without TLS
@@ -53,7 +53,7 @@ func (o Options) resolve() (endpoint, error) {
 	var e endpoint
 	if name := cmp.Or(o.Context, env("NATS_CONTEXT")); name != "" {
 		var err error
-		if e, err = loadContext(name, env, o.guard); err != nil {
+		if e, err = loadContext(name, env, guard); err != nil {
 			return e, err
 		}
 	}
@@ -80,7 +80,7 @@ func (o Options) resolve() (endpoint, error) {
 	if creds == "" {
 		return e, nil
 	}
-	if err := o.guard(creds); err != nil {
+	if err := guard(creds); err != nil {
 		return e, err
 	}
 	found, err := credsFile(creds)
@@ -88,14 +88,16 @@ func (o Options) resolve() (endpoint, error) {
 	return e, err
 }
 
-// guard refuses a file of keys that others may read. People are spared: > NAME.creds is how they were told to make theirs.
-func (o Options) guard(path string) error {
-	err := private.Check(path)
-	if o.ofPerson || !errors.Is(err, private.ErrExposed) {
-		return nil // whoever reads it says what else is wrong
+// guard refuses a file of keys that others may read.
+func guard(path string) error {
+	if err := private.Check(path); errors.Is(err, private.ErrExposed) {
+		return fmt.Errorf("%w: credentials: %w", ErrSetup, err)
 	}
-	return fmt.Errorf("%w: credentials: %w", ErrSetup, err)
+	return nil // whoever reads it says what else is wrong
 }
+
+// spared refuses no file: those of people are as their shell made them, > NAME.creds is how they were told to make theirs.
+func spared(string) error { return nil }
 
 // ByWallet says that the wallet is what the connection proves with who it is.
 func (o Options) ByWallet() bool {
@@ -158,7 +160,7 @@ func redacted(where string) string {
 
 // String is the URL that the options lead to, without passwords, and what named it.
 func (o Options) String() string {
-	e, err := o.resolve()
+	e, err := o.resolve(spared)
 	if err != nil {
 		return err.Error()
 	}

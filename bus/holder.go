@@ -89,7 +89,7 @@ func credsFile(path string) (identity, error) {
 
 // CheckMember is an error when the options lead nowhere, or their credentials are those of another member's agent.
 func (o Options) CheckMember(member string) error {
-	e, err := o.resolve()
+	e, err := o.resolve(guard)
 	if err != nil || !e.holder.agent || e.holder.name == member {
 		return err
 	}

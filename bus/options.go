@@ -43,8 +43,6 @@ type Options struct {
 	Now func() time.Time
 	// Getenv replaces os.Getenv in tests.
 	Getenv func(string) string
-
-	ofPerson bool // whose files are as their shell makes them
 }
 
 // Reconnect is after how long one tries again that lost its connection: Wait and up to Jitter more. Zero: within two seconds

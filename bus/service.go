@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"flotilla/bus/places"
 	"flotilla/core/api"
 	"flotilla/core/seal"
 
@@ -57,7 +58,7 @@ type Service struct {
 	leads    func() bool
 	micro    micro.Service
 	curve    nkeys.KeyPair
-	places   *places
+	places   *places.Places
 	heldBack func(person string)
 	stats    map[string]*verbStats
 	asked
@@ -78,7 +79,7 @@ type verbStats struct {
 // that serves gets every request, so that one whose process is stopped takes none away from the leader.
 func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Handler) (*Service, error) {
 	s := &Service{
-		conn: c, leads: o.Leads, places: newPlaces(cmp.Or(o.Workers, defaultWorkers), cmp.Or(o.Pending, defaultPending)),
+		conn: c, leads: o.Leads, places: places.New(cmp.Or(o.Workers, defaultWorkers), cmp.Or(o.Pending, defaultPending)),
 		heldBack: o.HeldBack, stats: map[string]*verbStats{},
 	}
 	if s.heldBack == nil {
@@ -156,14 +157,14 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 			s.answer(verb, r, "", nil, err)
 			return
 		}
-		line, err := s.places.join(by.Name)
+		line, err := s.places.Join(by.Name)
 		if err != nil {
 			s.answer(verb, r, "", nil, err)
 			s.heldBack(by.Name)
 			return
 		}
 		if !s.open() {
-			s.places.leave(line)
+			s.places.Leave(line)
 			s.answer(verb, r, "", nil, notLeading())
 			return
 		}
@@ -175,9 +176,9 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 }
 
 // handle answers one request when its turn has come.
-func (s *Service) handle(ctx context.Context, joined *line, verb string, h Handler, by api.Caller, r micro.Request) {
-	ran, _ := s.places.enter(context.WithoutCancel(ctx), by.Name) // it always comes in
-	leave := sync.OnceFunc(func() { ran(); s.places.leave(joined) })
+func (s *Service) handle(ctx context.Context, joined *places.Line, verb string, h Handler, by api.Caller, r micro.Request) {
+	ran, _ := s.places.Enter(context.WithoutCancel(ctx), by.Name) // it always comes in
+	leave := sync.OnceFunc(func() { ran(); s.places.Leave(joined) })
 	defer leave()
 	began := time.Now()
 	text, to, err := s.requestText(r)

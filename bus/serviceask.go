@@ -60,7 +60,7 @@ func (s *Service) work(ctx context.Context, by api.Caller, verb string, body []b
 	if err := api.CheckRequestID(by.Request); err != nil {
 		return nil, unreadable(err)
 	}
-	leave, err := s.places.enter(ctx, by.Name)
+	leave, err := s.places.Enter(ctx, by.Name)
 	if err != nil {
 		return nil, &api.Failure{Code: api.CodeUnavailable, Message: "the hub was busy until nobody waited for the answer any more: ask again"}
 	}

@@ -74,7 +74,8 @@ type Options struct {
 type Server struct {
 	o      Options
 	mu     sync.RWMutex
-	nats   *server.Server // see running
+	nats   *server.Server  // see running
+	unread map[string]bool // what it said when it started of streams that it could not read
 	lock   *dirLock
 	realm  *operator
 	issuer *Issuer
@@ -182,11 +183,20 @@ func (s *Server) run() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.nats = started
+	s.nats, s.unread = started, unreadIn(started)
 	if at, ok := started.Addr().(*net.TCPAddr); ok {
 		s.o.Port = at.Port
 	}
 	return nil
+}
+
+// unreadIn are the errors of streams that a server could not read when it started; nobody has made one since.
+func unreadIn(started *server.Server) map[string]bool {
+	unread := map[string]bool{}
+	for _, e := range started.Healthz(&server.HealthzOptions{Details: true}).Errors {
+		unread[e.Error] = true
+	}
+	return unread
 }
 
 // settle makes the accounts before anybody can connect. A server makes one when somebody shows credentials of it, and who comes

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -33,8 +34,30 @@ func (s *Server) Standstill() *Standstill {
 		return &Standstill{Reason: err.Error(), Restart: !errors.Is(err, fs.ErrNotExist)}
 	}
 	_ = folder.Close() // it was only opened
-	return standstill(s.running().Healthz(&server.HealthzOptions{Details: true}).Errors)
+	return standstill(s.settled(s.health()))
 }
+
+func (s *Server) health() []server.HealthzError {
+	return s.running().Healthz(&server.HealthzOptions{Details: true}).Errors
+}
+
+// settled are errors of health without those of streams that are being made: a server makes the folder of a stream first, and says of it
+// until the stream is there what it says of one that could not be read when it started. Those were there then.
+func (s *Server) settled(found []server.HealthzError) []server.HealthzError {
+	return slices.DeleteFunc(found, func(e server.HealthzError) bool {
+		return e.Type == server.HealthzErrorStream && strings.Contains(e.Error, unrecovered) && !s.wasUnread(e.Error)
+	})
+}
+
+// wasUnread says that the server said so when it started.
+func (s *Server) wasUnread(text string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.unread[text]
+}
+
+// unrecovered stands in what a server says of a stream that it has a folder of, and no more.
+const unrecovered = " could not be recovered"
 
 // standstill is what errors of health come to; one that a restart mends comes first.
 func standstill(found []server.HealthzError) *Standstill {

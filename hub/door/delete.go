@@ -72,18 +72,18 @@ func deletionKey(kind, name string) string { return kind + ":" + name }
 // watchDeletions wakes the finisher when a deletion was asked for, and when one may have been
 // confirmed.
 func (d *Door) watchDeletions() {
-	d.records.Placements.OnChange(func(name string) { d.finisher.Add(deletionKey(subjects.KindPlacement, name)) })
+	d.records.Placements.OnChange(func(name string) { d.queues.finisher.Add(deletionKey(subjects.KindPlacement, name)) })
 	d.records.Members.OnChange(func(name string) {
 		d.leaving.note(name, d.isLeaving(name))
-		d.finisher.Add(deletionKey(subjects.KindMember, name))
+		d.queues.finisher.Add(deletionKey(subjects.KindMember, name))
 	})
 	for _, table := range []interface{ OnChange(func(string)) }{d.records.Specs[api.KindNodePool], d.records.Pools} {
-		table.OnChange(func(name string) { d.finisher.Add(deletionKey(subjects.KindNodePool, name)) })
+		table.OnChange(func(name string) { d.queues.finisher.Add(deletionKey(subjects.KindNodePool, name)) })
 	}
 	d.records.Releases.OnChange(func(name string) {
-		d.finisher.Add(deletionKey(subjects.KindPlacement, name))
+		d.queues.finisher.Add(deletionKey(subjects.KindPlacement, name))
 		for _, member := range d.leaving.names() {
-			d.finisher.Add(deletionKey(subjects.KindMember, member))
+			d.queues.finisher.Add(deletionKey(subjects.KindMember, member))
 		}
 	})
 }

@@ -102,12 +102,16 @@ type Door struct {
 	web      *web.Sessions
 	changes  *doorwatch.Watch
 	answers  *answers
-	finisher *loop.Queue
-	tidier   *loop.Queue
-	due      *loop.Queue // of content whose status time changes
+	queues   queues
 	leaving  *leaving
 	heldBack *heldBack
 	service  atomic.Pointer[bus.Service] // while it answers
+}
+
+// queues are what a door does beside answering.
+type queues struct {
+	finisher, tidier *loop.Queue
+	due              *loop.Queue // of content whose status time changes
 }
 
 // New returns a door on an open store; it answers nothing before Run.
@@ -124,7 +128,7 @@ func New(store *store.Store, o Options) *Door {
 	d.keeper = keep.New(store, d.records, o.Log)
 	d.view = show.New(store, d.records, show.Options{
 		Version: o.Version, Thresholds: o.Thresholds, Grace: o.Grace, Uses: o.Uses, Problems: d.roomProblems,
-		Resealed: d.keeper.Resealed, Due: func(key string, at time.Time) { d.due.AddAt(key, at) },
+		Resealed: d.keeper.Resealed, Due: func(key string, at time.Time) { d.queues.due.AddAt(key, at) },
 	})
 	d.desk = draft.NewDesk(store, d.records, draft.Options{SkippedNamespaces: o.SkippedNamespaces, Inventory: d.view.Inventory, Nodes: o.Nodes, Bounds: o.Bounds, Log: o.Log})
 	d.users, d.changes = users.New(store, o.People, o.AgentURL), doorwatch.New(store, d.records, o.OnNodes)
@@ -135,11 +139,11 @@ func New(store *store.Store, o Options) *Door {
 		o.Front = func() (string, []byte) { return "", nil }
 	}
 	d.web = web.New(store, d.users, web.Options{Page: o.Page, Front: o.Front, Log: o.Log})
-	d.finisher = loop.New(loop.Options{Now: store.Now, Failed: d.finishFailed})
+	d.queues.finisher = loop.New(loop.Options{Now: store.Now, Failed: d.finishFailed})
 	d.watchDeletions()
-	d.tidier = loop.New(loop.Options{Now: store.Now, Failed: d.tidyFailed})
+	d.queues.tidier = loop.New(loop.Options{Now: store.Now, Failed: d.tidyFailed})
 	d.watchKept()
-	d.due = loop.New(loop.Options{Now: store.Now})
+	d.queues.due = loop.New(loop.Options{Now: store.Now})
 	return d
 }
 
@@ -164,9 +168,9 @@ func (d *Door) Run(ctx context.Context) error {
 	d.service.Store(service)
 	defer d.service.Store(nil)
 	var background sync.WaitGroup
-	background.Go(func() { d.finisher.Run(ctx, d.finish) })
-	background.Go(func() { d.tidier.Run(ctx, d.tidy) })
-	background.Go(func() { d.due.Run(ctx, d.tellDue) })
+	background.Go(func() { d.queues.finisher.Run(ctx, d.finish) })
+	background.Go(func() { d.queues.tidier.Run(ctx, d.tidy) })
+	background.Go(func() { d.queues.due.Run(ctx, d.tellDue) })
 	background.Go(func() { d.keeper.Run(ctx) })
 	background.Go(func() { d.web.Run(ctx) })
 	<-ctx.Done()

@@ -18,7 +18,7 @@ const tidyKey = "kept"
 
 // watchKept wakes the tidier when something came that is not kept for ever, and when something went that others are about.
 func (d *Door) watchKept() {
-	wake := func(string) { d.tidier.Add(tidyKey) }
+	wake := func(string) { d.queues.tidier.Add(tidyKey) }
 	d.records.Evictions.OnChange(wake)
 	d.records.Approvals.OnChange(wake)
 	d.records.Freezes.OnChange(wake)

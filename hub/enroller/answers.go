@@ -7,13 +7,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
+	"flotilla/bus/enrolments"
 	"flotilla/core/api"
 	"flotilla/core/enrolment"
 	"flotilla/subjects"
 )
 
 // hear judges a statement and answers it.
-func (e *Enroller) hear(ctx context.Context, asked *bus.Enrolment) {
+func (e *Enroller) hear(ctx context.Context, asked *enrolments.Enrolment) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before := int64(0)
@@ -24,7 +25,7 @@ func (e *Enroller) hear(ctx context.Context, asked *bus.Enrolment) {
 }
 
 // answer judges and answers; the lock is held.
-func (e *Enroller) answer(ctx context.Context, asked *bus.Enrolment, heard int64) {
+func (e *Enroller) answer(ctx context.Context, asked *enrolments.Enrolment, heard int64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	answer, err := e.decide(ctx, asked, heard)
@@ -38,7 +39,7 @@ func (e *Enroller) answer(ctx context.Context, asked *bus.Enrolment, heard int64
 }
 
 // decide is what to answer, nil when that comes later.
-func (e *Enroller) decide(ctx context.Context, asked *bus.Enrolment, heard int64) (*api.EnrolmentAnswer, error) {
+func (e *Enroller) decide(ctx context.Context, asked *enrolments.Enrolment, heard int64) (*api.EnrolmentAnswer, error) {
 	for try := 1; ; try++ {
 		v, revision, err := e.judge(asked, heard)
 		if err != nil {
@@ -66,7 +67,7 @@ func (e *Enroller) decide(ctx context.Context, asked *bus.Enrolment, heard int64
 	}
 }
 
-func (e *Enroller) judge(asked *bus.Enrolment, heard int64) (enrolment.Verdict, uint64, error) {
+func (e *Enroller) judge(asked *enrolments.Enrolment, heard int64) (enrolment.Verdict, uint64, error) {
 	if !e.store.State.Synced() {
 		return enrolment.Verdict{}, 0, bus.ErrNotSynced
 	}
@@ -91,7 +92,7 @@ func (e *Enroller) judge(asked *bus.Enrolment, heard int64) (enrolment.Verdict, 
 }
 
 // credentials are what a verdict gives, signed.
-func (e *Enroller) credentials(asked *bus.Enrolment, v *enrolment.Verdict) (*api.EnrolmentAnswer, error) {
+func (e *Enroller) credentials(asked *enrolments.Enrolment, v *enrolment.Verdict) (*api.EnrolmentAnswer, error) {
 	answer := &api.EnrolmentAnswer{Role: v.Role}
 	if e.options.Issuer == nil {
 		return answer, nil
@@ -106,7 +107,7 @@ func (e *Enroller) credentials(asked *bus.Enrolment, v *enrolment.Verdict) (*api
 }
 
 // tell tells of a refusal, unless that was done a moment ago.
-func (e *Enroller) tell(asked *bus.Enrolment, events []api.Audit) {
+func (e *Enroller) tell(asked *enrolments.Enrolment, events []api.Audit) {
 	if len(events) == 0 {
 		return
 	}

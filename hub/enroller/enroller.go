@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"flotilla/bus"
+	"flotilla/bus/enrolments"
 	"flotilla/bus/loop"
 	"flotilla/bus/store"
 	"flotilla/core/api"
@@ -67,7 +68,7 @@ type Enroller struct {
 	// heard are the newest serials of keys, by member.
 	heard map[string]statement
 	// waiting are those whose members nobody admitted yet, by member.
-	waiting map[string]*bus.Enrolment
+	waiting map[string]*enrolments.Enrolment
 	// told is when a refusal was told of, by member and reason: none of one kind hides another.
 	told map[string]time.Time
 }
@@ -86,7 +87,7 @@ func New(leader *store.Store, o Options) *Enroller {
 		store: leader, options: o,
 		specs:   store.Reads[api.Spec](a, subjects.MemberSpecs),
 		records: store.Writes[api.Identity](a, subjects.Identities),
-		heard:   map[string]statement{}, waiting: map[string]*bus.Enrolment{}, told: map[string]time.Time{},
+		heard:   map[string]statement{}, waiting: map[string]*enrolments.Enrolment{}, told: map[string]time.Time{},
 	}
 	e.queue = loop.New(loop.Options{Now: leader.Now, Failed: e.failed})
 	e.cuts = newCuts(leader, o, e.records.Table)
@@ -103,7 +104,7 @@ func (e *Enroller) Run(ctx context.Context) error {
 		e.queue.Add(member)
 		e.cuts.queue.Add(member)
 	})
-	statements, err := bus.ServeEnrolments(e.store.Conn, e.store.Leads, func(asked *bus.Enrolment) { e.hear(ctx, asked) })
+	statements, err := enrolments.Serve(e.store.Conn, e.store.Leads, func(asked *enrolments.Enrolment) { e.hear(ctx, asked) })
 	if err != nil {
 		return err
 	}

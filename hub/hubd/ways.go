@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"flotilla/bus"
 	"flotilla/bus/gate"
 	"flotilla/core/api"
 )
@@ -66,7 +65,7 @@ func (w *ways) ofHTTP() []way {
 
 // boundConnections says how many connections the hub takes; the limits themselves are where it listens.
 func (h *Hub) boundConnections(context.Context) (func(bool), error) {
-	descriptors, err := bus.Descriptors()
+	descriptors, err := gate.Descriptors()
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/enrolments"
 	"flotilla/core/api"
 	"flotilla/core/enrolment"
 	"flotilla/hub/dev"
@@ -41,7 +42,7 @@ func TestTokensOfOthers(t *testing.T) {
 	stolen, short := g.token(victim, time.Hour)
 	forged := thief.says(victim, short)
 	forged.TokenSignature = thief.says(victim, own).TokenSignature
-	require.Equal(t, bus.RefusedUnsigned, g.refusal(insider, victim, forged), "only its public part is known")
+	require.Equal(t, enrolments.RefusedUnsigned, g.refusal(insider, victim, forged), "only its public part is known")
 	require.Equal(t, before, g.key(victim))
 
 	nc, err := g.shows(short, stolen.Credentials, victim)
@@ -100,9 +101,9 @@ func TestStatementsThatWereOverheard(t *testing.T) {
 	} {
 		changed := *said
 		change(&changed)
-		require.Equal(t, bus.RefusedUnsigned, g.refusal(g.hub.NC, attacker, &changed), name)
+		require.Equal(t, enrolments.RefusedUnsigned, g.refusal(g.hub.NC, attacker, &changed), name)
 	}
-	require.Equal(t, bus.RefusedUnsigned, g.refusal(g.hub.NC, victim, said), "for another member")
+	require.Equal(t, enrolments.RefusedUnsigned, g.refusal(g.hub.NC, victim, said), "for another member")
 	require.Equal(t, enrolment.ReasonOtherKey, g.refusal(g.hub.NC, victim, thief.says(victim, nil)), "with a key of their own")
 	swapped := *honest
 	swapped.sealing = thief.sealing

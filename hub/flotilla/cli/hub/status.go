@@ -75,7 +75,7 @@ func (a commands) printStatus(s *Status, by string) error {
 	if len(s.Problems) > 0 {
 		session.Say(w, "%d %s\n", len(s.Problems), session.Plural(len(s.Problems), "problem", "problems"))
 		for _, p := range s.Problems {
-			session.Say(w, "  %s\t%s\t%s\t%s\n", session.Brief(p.Object), session.Brief(p.Reason), session.Since(a.Now(), p.Since.Time), session.Brief(p.Message))
+			session.Say(w, "  %s\t%s\t%s\t%s\n", session.Brief(p.Object), session.Brief(p.Reason), session.Since(a.Now(), p.Since.Time), session.Line(p.Message))
 		}
 		session.Say(w, "\n")
 	}

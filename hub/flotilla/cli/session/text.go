@@ -35,16 +35,25 @@ func OrDash(s string) string {
 	return s
 }
 
-// briefRunes is how much of a message stands in a line of many.
-const briefRunes = 120
+// How much of a message stands in a cell of a table, and in a line that is about it.
+const (
+	briefRunes = 120
+	lineRunes  = 240
+)
 
-// Brief is a message of others as it stands in a line of a table: as it is shown, and cut where that is long.
-func Brief(text string) string {
+// Brief is a message of others as it stands in a cell of a table: as it is shown, and cut where that is long.
+func Brief(text string) string { return within(briefRunes, text) }
+
+// Line is a message of others as it stands in a line that is about it: as it is shown, and cut where that is longer than anything the hub
+// itself says.
+func Line(text string) string { return within(lineRunes, text) }
+
+func within(most int, text string) string {
 	runes := []rune(escaped(text))
-	if len(runes) <= briefRunes {
+	if len(runes) <= most {
 		return text
 	}
-	return string(runes[:briefRunes-1]) + "…"
+	return string(runes[:most-1]) + "…"
 }
 
 // Cell is a text as it stands in one row and one column.

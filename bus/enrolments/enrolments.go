@@ -1,4 +1,5 @@
-package bus
+// Package enrolments hands over what agents state who want to be enrolled; room enroller answers.
+package enrolments
 
 import (
 	"context"
@@ -6,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"flotilla/bus"
 	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -30,7 +32,7 @@ type Enrolment struct {
 	// Address is where the agent connected from, empty where the server does not tell.
 	Address string
 
-	conn  *Conn
+	conn  *bus.Conn
 	reply string
 }
 
@@ -49,16 +51,16 @@ func (e *Enrolment) Answer(a api.EnrolmentAnswer) {
 // Enrolments hands over what agents state, one after the other. Statements that are no such thing, that are not
 // signed by the keys they name, or that come too often of one member, are dropped.
 type Enrolments struct {
-	conn         *Conn
+	conn         *bus.Conn
 	leads        func() bool
 	subscription *nats.Subscription
 	hand         func(*Enrolment)
 	pace         *loop.Pace // by member
 }
 
-// ServeEnrolments calls hand, on a goroutine of the connection, until Stop. Like requests of people, statements
+// Serve calls hand, on a goroutine of the connection, until Stop. Like requests of people, statements
 // come to every hub, and whoever does not lead says nothing.
-func ServeEnrolments(c *Conn, leads func() bool, hand func(*Enrolment)) (*Enrolments, error) {
+func Serve(c *bus.Conn, leads func() bool, hand func(*Enrolment)) (*Enrolments, error) {
 	s := &Enrolments{conn: c, leads: leads, hand: hand, pace: loop.NewPace(statementsAtOnce, statementEvery)}
 	var err error
 	if s.subscription, err = c.NC.Subscribe(c.Fleet.Enrolment("*"), s.arrived); err != nil {
@@ -92,7 +94,7 @@ func (s *Enrolments) arrived(m *nats.Msg) {
 		return
 	}
 	e := &Enrolment{Member: member, conn: s.conn, reply: m.Reply}
-	_, e.Address = told(m.Header.Get(headerInfo))
+	_, e.Address = bus.SaidOf(m.Header.Get(bus.HeaderInfo))
 	if err := json.Unmarshal(m.Data, &e.Ask); err != nil || e.Ask.Kind != api.KindEnrolmentRequest {
 		return
 	}

@@ -1,4 +1,6 @@
-package bus
+// Package places bounds what one person asks of the hub at once, so that others find it free: package bus takes a place in it for each
+// request.
+package places
 
 import (
 	"context"
@@ -15,30 +17,31 @@ const (
 	presentOfPerson = 64
 )
 
-// places are those of requests that run at once, few of them for each person.
-type places struct {
+// Places are those of requests that run at once, few of them for each person. Its methods may be called from any goroutine.
+type Places struct {
 	all  chan struct{} // one for each request that runs
 	most int           // of requests over NATS that run or wait
 
 	mu      sync.Mutex
 	present int
-	lines   map[string]*line // by person, as long as one has a request
+	lines   map[string]*Line // by person, as long as one has a request
 }
 
-// line is the requests of one person.
-type line struct {
+// Line is the requests of one person.
+type Line struct {
 	person  string
 	users   int           // requests that hold the line
 	present int           // those over NATS
 	running chan struct{} // one for each that runs
 }
 
-func newPlaces(running, most int) *places {
-	return &places{all: make(chan struct{}, running), most: most, lines: map[string]*line{}}
+// New returns places for so many requests that run at once, and for so many over NATS that run or wait.
+func New(running, most int) *Places {
+	return &Places{all: make(chan struct{}, running), most: most, lines: map[string]*Line{}}
 }
 
-// join lines a request over NATS up, or says why it is refused.
-func (p *places) join(person string) (*line, error) {
+// Join lines a request over NATS up, or says why it is refused.
+func (p *Places) Join(person string) (*Line, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.line(person)
@@ -57,8 +60,8 @@ func (p *places) join(person string) (*line, error) {
 	return l, nil
 }
 
-// leave takes a request out of the line that it joined.
-func (p *places) leave(l *line) {
+// Leave takes a request out of the line that it joined.
+func (p *Places) Leave(l *Line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l.present--
@@ -67,28 +70,28 @@ func (p *places) leave(l *line) {
 }
 
 // line is that of a person. The caller holds the lock.
-func (p *places) line(person string) *line {
+func (p *Places) line(person string) *Line {
 	l := p.lines[person]
 	if l == nil {
 		running := runningOfPerson
 		if person == "" { // the hub itself, for all people
 			running = cap(p.all)
 		}
-		l = &line{person: person, running: make(chan struct{}, running)}
+		l = &Line{person: person, running: make(chan struct{}, running)}
 		p.lines[person] = l
 	}
 	return l
 }
 
 // drop forgets a line that nobody holds any more. The caller holds the lock.
-func (p *places) drop(l *line) {
+func (p *Places) drop(l *Line) {
 	if l.users--; l.users == 0 {
 		delete(p.lines, l.person)
 	}
 }
 
-// enter waits until a request of a person may run; it has run when leave is called.
-func (p *places) enter(ctx context.Context, person string) (leave func(), err error) {
+// Enter waits until a request of a person may run; it has run when leave is called.
+func (p *Places) Enter(ctx context.Context, person string) (leave func(), err error) {
 	l := p.hold(person)
 	if err := take(ctx, l.running); err != nil {
 		p.release(l)
@@ -106,7 +109,7 @@ func (p *places) enter(ctx context.Context, person string) (leave func(), err er
 	}), nil
 }
 
-func (p *places) hold(person string) *line {
+func (p *Places) hold(person string) *Line {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.line(person)
@@ -114,7 +117,7 @@ func (p *places) hold(person string) *line {
 	return l
 }
 
-func (p *places) release(l *line) {
+func (p *Places) release(l *Line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drop(l)
