@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"flotilla/bus/bustest"
 	"flotilla/bus/server"
@@ -147,4 +148,16 @@ func TestCredentialsForServersOfOthersAreBounded(t *testing.T) {
 	claims, err := jwt.DecodeUserClaims(token)
 	require.NoError(t, err)
 	require.EqualValues(t, server.AgentSubscriptions, claims.Subs)
+}
+
+// The credentials of a person carry their limit too: on servers of others the account may have none.
+func TestCredentialsOfPeopleAreBounded(t *testing.T) {
+	s := bustest.Start(t)
+	creds, _, err := s.PersonCreds("anna", api.RoleViewer, time.Hour)
+	require.NoError(t, err)
+	token, err := jwt.ParseDecoratedJWT(creds)
+	require.NoError(t, err)
+	claims, err := jwt.DecodeUserClaims(token)
+	require.NoError(t, err)
+	require.EqualValues(t, server.PersonSubscriptions, claims.Subs)
 }
