@@ -45,12 +45,17 @@ func (v *View) memberHealth(fleet *api.FleetStatus) {
 			fleet.Problems = append(fleet.Problems, health.Credentials(record, identity, c)...)
 		}
 	}
+	clusters := map[string]string{}
 	for _, entry := range v.records.Members.All() {
+		if inventory, _ := v.inventories.Get(entry.Name); inventory != nil {
+			clusters[entry.Name] = inventory.ClusterResourceID
+		}
 		if _, _, seen := v.records.Seen.Get(entry.Name); !seen {
 			fleet.Members[string(api.MemberJoining)]++
 			fleet.Problems = append(fleet.Problems, health.Silent(entry.Name, entry.Value.Created))
 		}
 	}
+	fleet.Problems = append(fleet.Problems, health.SharedClusters(clusters)...)
 	if v.options.Uses == nil {
 		return
 	}
