@@ -64,7 +64,10 @@ type flags struct {
 type connection struct{ url, creds, ca, context string }
 
 // whereabouts are where the member is.
-type whereabouts struct{ location, resourceGroup, subscription, kubeconfig, kubeContext string }
+type whereabouts struct {
+	location, resourceGroup, subscription, kubeconfig, kubeContext, cluster string
+	shared                                                                  bool
+}
 
 func (f *flags) command() *cobra.Command {
 	c := &cobra.Command{
@@ -127,6 +130,8 @@ remove the file to mend it.`,
 	s.DurationVar(&f.interval, "heartbeat-interval", 0, "time between heartbeats (default 15s)")
 	s.StringVar(&f.kubeconfig, "kubeconfig", "", "the member is the Kubernetes cluster that this file names")
 	s.StringVar(&f.kubeContext, "kube-context", "", "context of the kubeconfig (default its current one)")
+	s.StringVar(&f.cluster, "cluster", "", "uid of the namespace kube-system of the cluster, where the member was made anew (default that of the cluster before)")
+	s.BoolVar(&f.shared, "shared-cluster", false, "agents of other fleets work on the cluster too: do not look whose member it is")
 	s.StringArrayVar(&f.faults, "fault", nil, "fault of the member in memory: "+faults.Forms+"; may be repeated")
 	s.StringArrayVar(&f.upgrade, "upgrade-command", nil, "command that upgrades the member, see upgrade.exec in configs/agent.yaml; may be repeated, once for each argument")
 	s.StringVar(&f.logLevel, "log-level", "", "trace, debug, info, warn or error (default \"info\")")
@@ -215,6 +220,7 @@ func (f *flags) over(c *cobra.Command, config *configs.Agent) {
 		{"subscription-id", &config.SubscriptionID, f.subscription},
 		{"kubeconfig", &config.Target.Kubernetes.Kubeconfig, f.kubeconfig},
 		{"kube-context", &config.Target.Kubernetes.Context, f.kubeContext},
+		{"cluster", &config.Target.Kubernetes.Cluster, f.cluster},
 		{"log-level", &config.Log.Level, f.logLevel},
 		{"metrics-address", &config.MetricsAddress, f.metrics},
 		{"memory-limit", &config.MemoryLimit, f.memory},
@@ -231,6 +237,9 @@ func (f *flags) over(c *cobra.Command, config *configs.Agent) {
 	config.Target.Memory.Faults = append(config.Target.Memory.Faults, f.faults...)
 	if len(f.upgrade) > 0 {
 		config.Upgrade.Driver, config.Upgrade.Exec.Command = configs.DriverExec, f.upgrade
+	}
+	if c.Flags().Changed("shared-cluster") {
+		config.Target.Kubernetes.Shared = f.shared
 	}
 	if c.Flags().Changed("heartbeat-interval") {
 		config.HeartbeatInterval = configs.Duration(f.interval)

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -49,6 +50,22 @@ func holderOf(text []byte) (holder, error) {
 	}
 	return holder{name: claims.Name, agent: roleOf(claims) != "", publish: claims.Pub.Allow}, nil
 }
+
+// AccountOf is the public key of the account that the text of a .creds file was made in.
+func AccountOf(text []byte) (string, error) {
+	token, err := jwt.ParseDecoratedJWT(text)
+	if err != nil {
+		return "", fmt.Errorf("credentials: %w", err)
+	}
+	claims, err := jwt.DecodeUserClaims(token)
+	if err != nil {
+		return "", fmt.Errorf("credentials: %w", err)
+	}
+	return Account(claims), nil
+}
+
+// Account is the public key of the account that a user was made in, by the account itself or by one of its signing keys.
+func Account(claims *jwt.UserClaims) string { return cmp.Or(claims.IssuerAccount, claims.Issuer) }
 
 // RoleTag opens the tag of a user that says its role.
 const RoleTag = "flotilla-role:"

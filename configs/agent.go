@@ -150,6 +150,11 @@ type Kubernetes struct {
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	// Context of the kubeconfig, its current one when empty.
 	Context string `json:"context,omitempty"`
+	// Cluster is the uid of the namespace kube-system of the cluster that it has to be; the one that the agent worked on before when
+	// empty.
+	Cluster string `json:"cluster,omitempty"`
+	// Shared says that agents of other fleets work on the cluster too, each on what it placed: nobody looks whose member it is.
+	Shared bool `json:"shared,omitempty"`
 }
 
 // Memory is a member in memory.

@@ -120,7 +120,12 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 	a.run(a.advise(conn))
 	a.run(up.Run)
 	if room != nil {
-		a.run(room.Run)
+		a.run(func(ctx context.Context) error {
+			if a.untilOurs(ctx) != nil {
+				return nil
+			}
+			return room.Run(ctx)
+		})
 	}
 	a.run(func(ctx context.Context) error { b.Run(ctx); return nil })
 	if a.memory != nil {

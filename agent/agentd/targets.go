@@ -11,17 +11,20 @@ import (
 )
 
 // targets make the member that a configuration describes, by its target.type.
-var targets = map[string]func(*Options) (target.Target, error){
-	configs.TargetMemory:     func(o *Options) (target.Target, error) { return inMemory(&o.Config, o.Now) },
+var targets = map[string]func(*Agent) (target.Target, error){
+	configs.TargetMemory:     func(a *Agent) (target.Target, error) { return inMemory(&a.o.Config, a.o.Now) },
 	configs.TargetKubernetes: onKubernetes,
 }
 
-func onKubernetes(o *Options) (target.Target, error) {
-	k, err := asMember(o)
+func onKubernetes(a *Agent) (target.Target, error) {
+	k, err := asMember(&a.o)
 	if err != nil {
 		return nil, err
 	}
-	return cluster(o, k)
+	if k.Claim, err = a.claim(); err != nil {
+		return nil, err
+	}
+	return cluster(&a.o, k)
 }
 
 // asMember is who the agent is to the API server of its member.
@@ -63,7 +66,7 @@ func (a *Agent) forbidden() func() []string {
 func (a *Agent) openTarget() error {
 	a.target = a.o.Target
 	if a.target == nil {
-		made, err := targets[a.o.Config.Target.TypeIn(a.o.Pod != nil)](&a.o)
+		made, err := targets[a.o.Config.Target.TypeIn(a.o.Pod != nil)](a)
 		if err != nil {
 			return fmt.Errorf("target: %w", err)
 		}

@@ -26,6 +26,17 @@ func (w *Wallet) Brings() bool {
 	return w.choose().token != ""
 }
 
+// Account is the public key of the account of the fleet that the agent is enrolled in, empty where somebody else makes credentials; false
+// before a hub agreed.
+func (w *Wallet) Account() (account string, enrolled bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.held == nil {
+		return "", false
+	}
+	return w.held.account, true
+}
+
 // choose is what to show to a server: a token that is to be traded, else the credentials for work while they hold,
 // else those that ask for others. After a refusal it is the next of them; the lock is held.
 func (w *Wallet) choose() presented {

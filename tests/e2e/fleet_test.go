@@ -68,14 +68,15 @@ func (f *fleet) until(condition func(context.Context) error) {
 	eventually(f.TB, condition)
 }
 
-// join starts the agent of a member beside a cluster, with more arguments, and admits it.
+// join starts the agent of a member beside a cluster, with more arguments, and admits it. Tests share clusters, and each has a fleet of
+// its own.
 func (f *fleet) join(member string, c *lab.Cluster, arguments ...string) {
 	f.Helper()
 	kubeconfig, err := c.Kubeconfig(fleetUser, "system:masters")
 	require.NoError(f, err)
 	token := f.path(member + ".token")
 	require.NoError(f, os.WriteFile(token, []byte(f.run("member", "enrol", member)), 0o600))
-	arguments = append([]string{"--token", "@" + token, "--data", f.path(member), "--kubeconfig", kubeconfig}, arguments...)
+	arguments = append([]string{"--token", "@" + token, "--data", f.path(member), "--kubeconfig", kubeconfig, "--shared-cluster"}, arguments...)
 	f.agents[member] = rig.Start(f, hasty, f.program("agent"), arguments...)
 	f.admit(member)
 }

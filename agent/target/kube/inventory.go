@@ -198,14 +198,22 @@ func (i *inventory) namespace(ctx context.Context) error {
 	if i.has(true) {
 		return nil
 	}
-	_, err := i.client.Namespaces().Get(ctx, SystemNamespace, metav1.GetOptions{})
+	err := makeSystemNamespace(ctx, i.client)
+	if err != nil {
+		i.has(false)
+	}
+	return err
+}
+
+// makeSystemNamespace makes SystemNamespace where it is missing; an agent that may not make namespaces finds it.
+func makeSystemNamespace(ctx context.Context, client typedcorev1.NamespacesGetter) error {
+	_, err := client.Namespaces().Get(ctx, SystemNamespace, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		_, err = i.client.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: SystemNamespace}},
+		_, err = client.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: SystemNamespace}},
 			metav1.CreateOptions{FieldManager: apply.FieldManager})
 	}
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		i.has(false)
-		return err
+	if apierrors.IsAlreadyExists(err) {
+		return nil
 	}
-	return nil
+	return err
 }

@@ -8,7 +8,9 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 
 	"k8s.io/client-go/dynamic"
@@ -32,6 +34,8 @@ const (
 type Options struct {
 	// Config says where the API server is and who the agent is to it; Load makes one.
 	Config *rest.Config
+	// Claim is whose member the cluster has to be; nil lets everything be written.
+	Claim *Claim
 	// Failed is told, often, of a watch that the API server does not give, and of which resource; nil is not.
 	Failed func(resource string, err error)
 	// Refused is told, once each, what the API server does not permit the agent; nil is not.
@@ -52,6 +56,7 @@ type Target struct {
 	census    *census
 	changes   *changes
 	refusals  *refusals
+	mark      *mark // nil: whose member the cluster is does not matter
 	stop      context.CancelFunc
 	run       func(func(context.Context)) // until Close
 	running   sync.WaitGroup
@@ -64,7 +69,14 @@ var _ target.Target = (*Target)(nil)
 
 // New returns a target that watches until Close. The API server may be away.
 func New(o Options) (*Target, error) {
+	mark, err := newMark(o.Config, o.Claim)
+	if err != nil {
+		return nil, err
+	}
 	config := rest.CopyConfig(o.Config)
+	if mark != nil {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &guard{mark, next} })
+	}
 	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "flotilla-agent"
 	refusals := newRefusals(o.Refused)
 	config.Wrap(refusals.listen)
@@ -82,7 +94,7 @@ func New(o Options) (*Target, error) {
 		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	t := &Target{host: config.Host, dynamic: objects, clients: clients, kinds: newKinds(clients.Discovery()), changes: &changes{}, refusals: refusals, stop: stop}
+	t := &Target{host: config.Host, dynamic: objects, clients: clients, kinds: newKinds(clients.Discovery()), changes: &changes{}, refusals: refusals, mark: mark, stop: stop}
 	t.finder = &finder{target: t, names: names}
 	t.run = func(f func(context.Context)) { t.running.Go(func() { f(ctx) }) }
 	failed := o.Failed
@@ -112,16 +124,38 @@ func (t *Target) Close() {
 	t.refusals.close()
 }
 
-// Ready asks the API server whether it is.
+// Ready asks the API server whether it is, and whose member the cluster is.
 func (t *Target) Ready(ctx context.Context) error {
 	_, err := t.clients.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 	if err == nil {
-		return nil
+		return t.checkMark(ctx)
 	}
 	t.mu.Lock()
 	t.version = "" // it may come back as another
 	t.mu.Unlock()
+	if t.mark != nil {
+		t.mark.doubt()
+	}
 	return fmt.Errorf("the API server is not ready: %w", err)
+}
+
+// checkMark is nil too while the agent is not enrolled: it has nothing to write.
+func (t *Target) checkMark(ctx context.Context) error {
+	if t.mark == nil {
+		return nil
+	}
+	if err := t.mark.check(ctx); !errors.Is(err, ErrNotEnrolled) {
+		return err
+	}
+	return nil
+}
+
+// Ours is nil once the cluster is seen to be the member's own; before that nothing is written to it.
+func (t *Target) Ours(ctx context.Context) error {
+	if t.mark == nil {
+		return nil
+	}
+	return t.mark.settle(ctx)
 }
 
 // Version is that of the API server, asked for again after it was away.
