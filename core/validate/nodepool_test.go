@@ -163,6 +163,7 @@ func TestLintBudgets(t *testing.T) {
 
 // What is wrong with a pool comes back at once, each with its place and what would be accepted.
 func TestNodePoolFaults(t *testing.T) {
+	requirement := func(fields string) string { return "{template: {spec: {requirements: [{" + fields + "}]}}}" }
 	for name, row := range map[string]struct{ spec, path, expected string }{
 		"an unknown field":        {`{disruption: {consolidateafter: 1s}}`, "spec.disruption.consolidateafter", "consolidateAfter (did you mean that?)"},
 		"a policy":                {`{disruption: {consolidationPolicy: WhenEmtpy}}`, "spec.disruption.consolidationPolicy", "WhenEmptyOrUnderutilized, WhenEmpty, Balanced or WhenUnderutilized"},
@@ -197,6 +198,13 @@ func TestNodePoolFaults(t *testing.T) {
 		"an operator":             {`{template: {spec: {requirements: [{key: k, operator: Inn, values: [a]}]}}}`, "spec.template.spec.requirements[0].operator", "In, NotIn"},
 		"values that are missing": {`{template: {spec: {requirements: [{key: k, operator: In}]}}}`, "spec.template.spec.requirements[0].values", "at least one value"},
 		"minValues beyond values": {`{template: {spec: {requirements: [{key: k, operator: In, values: [a], minValues: 2}]}}}`, "spec.template.spec.requirements[0].minValues", "not above the number of values"},
+		"minValues of nothing":    {requirement(`key: k, operator: Exists, minValues: 0`), "spec.template.spec.requirements[0].minValues", "a number from 1 to 50"},
+		"minValues above 50":      {requirement(`key: k, operator: Exists, minValues: 51`), "spec.template.spec.requirements[0].minValues", "a number from 1 to 50"},
+		"a bound below zero":      {requirement(`key: k, operator: Gt, values: ["-1"]`), "spec.template.spec.requirements[0].values", "one whole number, 0 or more"},
+		"a bound that is none":    {requirement(`key: k, operator: Lte, values: [many]`), "spec.template.spec.requirements[0].values", "one whole number, 0 or more"},
+		"two bounds":              {requirement(`key: k, operator: Lt, values: ["1", "2"]`), "spec.template.spec.requirements[0].values", "one whole number, 0 or more"},
+		"no bound":                {requirement(`key: k, operator: Gte`), "spec.template.spec.requirements[0].values", "one whole number, 0 or more"},
+		"more nodes than count":   {`{disruption: {budgets: [{nodes: "2147483648"}]}}`, "spec.disruption.budgets[0].nodes", "at most 2147483647 nodes"},
 		"an effect":               {`{template: {spec: {taints: [{key: k, effect: Nope}]}}}`, "spec.template.spec.taints[0].effect", "NoSchedule, PreferNoSchedule or NoExecute"},
 		"a limit":                 {`{limits: {cpu: many}}`, "spec.limits.cpu", "a quantity"},
 	} {
@@ -210,6 +218,7 @@ func TestNodePoolFaults(t *testing.T) {
 	}
 	for _, most := range []string{
 		`{disruption: {budgets: [{nodes: "1", reasons: [` + strings.Repeat("Empty,", 50) + `]}]}}`, `{disruption: {budgets: [` + strings.Repeat(`{nodes: "1"},`, 50) + `]}}`,
+		requirement(`key: k, operator: Exists, minValues: 1`), requirement(`key: k, operator: Exists, minValues: 50`), requirement(`key: k, operator: Gt, values: ["0"]`),
 		`{weight: 1}`, `{weight: 100}`, `{disruption: {budgets: [{nodes: "2147483647"}, {nodes: "100%"}, {nodes: "0%"}]}}`,
 	} {
 		_, _, faults := poolOf(t, poolHead+"spec: "+most)

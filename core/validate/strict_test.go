@@ -323,6 +323,16 @@ func TestDepthIsBounded(t *testing.T) {
 	faults := strict.Decode([]byte(deep), &sample{})
 	require.Len(t, faults, 1)
 	require.Contains(t, faults[0].Found, "nested more than 100 levels deep")
+
+	nested := func(levels int, opens, closes string) []byte {
+		return []byte(strings.Repeat(opens, levels) + "1" + strings.Repeat(closes, levels))
+	}
+	for opens, closes := range map[string]string{`{"a":`: "}", "[": "]"} {
+		_, _, err := strict.Parse(nested(100, opens, closes))
+		require.NoError(t, err, "what says 100 means 100, of %s", opens)
+		_, _, err = strict.Parse(nested(101, opens, closes))
+		require.ErrorContains(t, err, "nested more than 100 levels deep")
+	}
 }
 
 func TestWholeValue(t *testing.T) {

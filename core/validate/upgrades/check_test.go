@@ -232,6 +232,47 @@ func TestCheckMemberMaintenance(t *testing.T) {
 	}, faultPaths(t, upgrades.MemberMaintenance(m, known)))
 }
 
+// How often a window may come is bounded on both sides, and so is the day of a month.
+func TestMaintenanceWindowsComeWithinBounds(t *testing.T) {
+	daily := func(n int) api.MaintenanceSchedule {
+		return api.MaintenanceSchedule{Daily: &api.DailySchedule{IntervalDays: n}}
+	}
+	weekly := func(n int) api.MaintenanceSchedule {
+		return api.MaintenanceSchedule{Weekly: &api.WeeklySchedule{IntervalWeeks: n, DayOfWeek: "Monday"}}
+	}
+	monthly := func(n int) api.MaintenanceSchedule {
+		return api.MaintenanceSchedule{AbsoluteMonthly: &api.AbsoluteMonthlySchedule{IntervalMonths: n, DayOfMonth: 1}}
+	}
+	day := func(n int) api.MaintenanceSchedule {
+		return api.MaintenanceSchedule{AbsoluteMonthly: &api.AbsoluteMonthlySchedule{IntervalMonths: 1, DayOfMonth: n}}
+	}
+	relative := func(n int) api.MaintenanceSchedule {
+		return api.MaintenanceSchedule{RelativeMonthly: &api.RelativeMonthlySchedule{IntervalMonths: n, WeekIndex: "First", DayOfWeek: "Monday"}}
+	}
+	for path, bounds := range map[string]struct {
+		of   func(int) api.MaintenanceSchedule
+		most int
+	}{
+		"schedule.daily.intervalDays": {daily, 7}, "schedule.weekly.intervalWeeks": {weekly, 4}, "schedule.absoluteMonthly.intervalMonths": {monthly, 6},
+		"schedule.absoluteMonthly.dayOfMonth": {day, 31}, "schedule.relativeMonthly.intervalMonths": {relative, 6},
+	} {
+		faultsOf := func(n int) []string {
+			m := &api.MemberMaintenance{ObjectMeta: metav1.ObjectMeta{Name: "m1"}}
+			m.Spec.Default = &api.MaintenanceWindow{Schedule: bounds.of(n), DurationHours: 4, StartTime: "00:00"}
+			return faultPaths(t, upgrades.MemberMaintenance(m, nil))
+		}
+		require.Empty(t, faultsOf(1), path)
+		require.Empty(t, faultsOf(bounds.most), path)
+		require.Equal(t, []string{"spec.default." + path}, faultsOf(0))
+		require.Equal(t, []string{"spec.default." + path}, faultsOf(bounds.most+1))
+	}
+	for hours, sound := range map[int]bool{3: false, 4: true, 24: true, 25: false} {
+		w := api.MaintenanceWindow{Schedule: daily(1), DurationHours: hours, StartTime: "00:00"}
+		faults := upgrades.MaintenanceWindow("w", &w, nil)
+		require.Equal(t, sound, len(faults) == 0, "%d hours: %v", hours, faults)
+	}
+}
+
 func TestRefusal(t *testing.T) {
 	statuses := map[string]string{
 		api.CodeInvalidArgument: "400", api.CodeNoMembers: "400", api.CodeDuplicateMember: "400", api.CodeGroupNotFound: "400",
