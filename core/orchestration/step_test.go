@@ -113,6 +113,7 @@ func TestStepEmptyNode(t *testing.T) {
 	after := s.step(60 * time.Second)
 	require.Empty(t, after.Waiting)
 	require.False(t, after.Changed)
+	require.False(t, after.Again, "nothing is to be done, so nothing is to be looked at again at once")
 }
 
 // replaceable is a dear node with a small pod, that a cheap one would do for.

@@ -151,3 +151,60 @@ func TestARunGoesOverMembersWhateverIsDoneToThem(t *testing.T) {
       paris Completed
 `, stage.Text(&j.status))
 }
+
+// touched is work that changes something of a member as it is asked, and nothing else.
+type touched struct {
+	rollout
+	change func(*api.MemberUpdateStatus)
+}
+
+func (w *touched) Record(p stage.Place) { w.change(w.Change(p)) }
+
+// Whatever a step changes of a member is written; a step that changes nothing writes nothing.
+func TestAStepThatChangesOneThingOfAMemberIsWritten(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	at := metav1.NewTime(now)
+	full := []api.UpgradeAttempt{{OperationID: "u/oslo/1", State: api.StateFailed}, {OperationID: "u/oslo/2", State: api.StateFailed}}
+	last := func(change func(*api.UpgradeAttempt)) func(*api.MemberUpdateStatus) {
+		return func(m *api.MemberUpdateStatus) {
+			m.History = []api.UpgradeAttempt{full[0], full[1]}
+			change(&m.History[1])
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*api.MemberUpdateStatus)
+		want   bool
+	}{
+		"nothing":             {func(*api.MemberUpdateStatus) {}, false},
+		"the zone of a time":  {func(m *api.MemberUpdateStatus) { m.PendingSince.Time = now.In(time.FixedZone("", 3600)) }, false},
+		"its state":           {func(m *api.MemberUpdateStatus) { m.Status.State = api.StateFailed }, true},
+		"its operation":       {func(m *api.MemberUpdateStatus) { m.OperationID = "u/oslo/4" }, true},
+		"its attempt":         {func(m *api.MemberUpdateStatus) { m.Attempt++ }, true},
+		"its reason":          {func(m *api.MemberUpdateStatus) { m.Reason = api.ReasonTimeout }, true},
+		"its message":         {func(m *api.MemberUpdateStatus) { m.Message = "stuck" }, true},
+		"who skipped it":      {func(m *api.MemberUpdateStatus) { m.SkippedBy = api.SkippedByUser }, true},
+		"its lock":            {func(m *api.MemberUpdateStatus) { m.Locked = false }, true},
+		"since when it waits": {func(m *api.MemberUpdateStatus) { m.PendingSince = metav1.NewTime(now.Add(time.Second)) }, true},
+		"when it may begin":   {func(m *api.MemberUpdateStatus) { m.NextEligibleTime = at }, true},
+		"its window":          {func(m *api.MemberUpdateStatus) { m.WindowClass = 4 }, true},
+		"another attempt": {func(m *api.MemberUpdateStatus) {
+			m.History = append(full[:2:2], api.UpgradeAttempt{OperationID: "u/oslo/3"})
+		}, true},
+		"the newest attempt":           {last(func(a *api.UpgradeAttempt) { a.OperationID = "u/oslo/3" }), true},
+		"that an attempt was late":     {last(func(a *api.UpgradeAttempt) { a.Late = true }), true},
+		"what became of an attempt":    {last(func(a *api.UpgradeAttempt) { a.State = api.StateCompleted }), true},
+		"an attempt that is as it was": {last(func(*api.UpgradeAttempt) {}), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJourney(t)
+			j.operate(api.VerbRunStart, api.RunRequest{})
+			oslo := &j.status.Stages[0].Groups[0].Members[0]
+			oslo.PendingSince, oslo.History, oslo.OperationID, oslo.Attempt = at, full, "u/oslo/3", 3
+			require.True(t, oslo.Locked)
+			j.after(0)
+			w := &touched{rollout: rollout{rank: j.rank}, change: c.change}
+			w.Run = stage.New(&j.status, w, j.now)
+			require.Equal(t, c.want, w.Step().Changed)
+		})
+	}
+}

@@ -90,3 +90,34 @@ func statesOf(plan *upgrade.RunPlan) map[string]api.UpdateState {
 	}
 	return states
 }
+
+// Whatever a profile noted last, once its run is there that is noted, and only once.
+func TestAProfileNotesARunThatExists(t *testing.T) {
+	_, _, view := silentPair(t, "1.29.2")
+	catalog, err := version.NewCatalog(&api.VersionCatalogSpec{Kubernetes: []api.KubernetesRelease{{Version: "1.29.9", State: "GA", Regions: []string{"weu"}}}})
+	require.NoError(t, err)
+	view.Catalog = catalog
+	profile := &api.AutoUpgradeProfile{}
+	profile.Name, profile.Spec.Channel = "fast", api.ChannelRapid
+	made := upgrade.Reconcile(upgrade.ProfileInput{Profile: profile, View: view, Now: benchNow})
+	require.NotNil(t, made.Create)
+	runs := []upgrade.RunHead{{Name: made.Create.Run.Name, Profile: "fast", State: api.StateRunning}}
+	note := func(was api.AutoUpgradeProfileStatus) upgrade.ProfileDecision {
+		return upgrade.Reconcile(upgrade.ProfileInput{Profile: profile, Status: &was, Runs: runs, View: view, Now: benchNow.Add(time.Hour)})
+	}
+	require.False(t, note(made.Status).Changed, "that it was made says it already")
+
+	failed := made.Status
+	failed.LastTriggerStatus, failed.LastTriggerError = api.TriggerFailed, &api.UpdateError{Message: "no catalog"}
+	older := made.Status
+	older.LastTriggerUpgradeVersions = []string{"1.28.9"}
+	for name, was := range map[string]api.AutoUpgradeProfileStatus{"it could not be made before": failed, "another one was made before": older} {
+		d := note(was)
+		require.True(t, d.Changed, name)
+		require.Equal(t, api.TriggerSucceeded, d.Status.LastTriggerStatus, name)
+		require.Equal(t, "run "+runs[0].Name+" exists", d.Status.LastTriggerMessage, name)
+		require.Equal(t, made.Status.LastTriggerUpgradeVersions, d.Status.LastTriggerUpgradeVersions, name)
+		require.Nil(t, d.Status.LastTriggerError, name)
+		require.False(t, note(d.Status).Changed, name)
+	}
+}
