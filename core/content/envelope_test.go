@@ -128,3 +128,23 @@ func TestEnvelopesThatCannotBeOpenedThere(t *testing.T) {
 		})
 	}
 }
+
+// Of an envelope that is gone nothing is known, not even an empty one.
+func TestTheEnvelopeThatAnObjectLiesInIsFoundWhileItIsThere(t *testing.T) {
+	x := indexOf(t, enveloped...)
+	found, err := content.Select(selectors(t, `[{group: "", version: v1, kind: ResourceQuota}, {group: placement.kubernetes-fleet.io, version: v1beta1, kind: ResourceEnvelope, name: limits}]`), "shop", x)
+	require.NoError(t, err)
+	require.Equal(t, []string{"ResourceQuota/shop/small", "Secret/shop/key"}, names(found))
+	for i := range found {
+		head, there := x.EnvelopeOf(&found[i])
+		require.True(t, there)
+		require.Equal(t, "ResourceEnvelope/shop/limits", head.Object.String())
+		require.Positive(t, x.SizeOf(&found[i]))
+	}
+	head, _ := x.EnvelopeOf(&found[0])
+	x.RemoveKey(content.Key(head.Object))
+	head, there := x.EnvelopeOf(&found[0])
+	require.False(t, there)
+	require.Empty(t, head.Object)
+	require.Zero(t, x.SizeOf(&found[0]))
+}

@@ -176,6 +176,19 @@ func TestAPlacementAsItWas(t *testing.T) {
 			at: 1, want: api.PastState{Existed: true, Generation: 1, Spec: json.RawMessage(`{"was":1}`), Snapshot: 1, Picked: 2},
 			members: []string{"berlin", "lima"}, unknown: []string{"conditions"},
 		},
+		"an earlier one of its name that picked nobody, before one whose picks were told before that it was made": {
+			change: func(in *past.Input) {
+				in.Spec.Created, in.Spec.UID = metav1.NewTime(minute(55)), "u2"
+				in.Told = []api.Told{
+					told(0, api.Audit{Reason: "Created", By: "anna", Generation: 1, Spec: json.RawMessage(`{"was":1}`)}),
+					told(51, api.Audit{Reason: "Deleted", By: "anna"}),
+					told(55, api.Audit{Reason: "MembersChanged", By: "scheduler", Picks: lost(0, "was evicted", "lima")}),
+					told(55, api.Audit{Reason: "Created", Generation: 1}),
+				}
+			},
+			at: 1, want: api.PastState{Existed: true, Generation: 1, Spec: json.RawMessage(`{"was":1}`)},
+			unknown: []string{"conditions"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := story()

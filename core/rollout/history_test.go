@@ -150,3 +150,27 @@ func TestUndoTwiceIsBackWhereItBegan(t *testing.T) {
 	}
 	require.Greater(t, twice, 5000)
 }
+
+// The first revision that is kept is compared with none; each later one with the one before it.
+func TestRevisionsTellWhatBecameOfObjects(t *testing.T) {
+	ref := func(name string) api.ObjectRef {
+		return api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name}
+	}
+	manifest := func(name, digest string) api.Manifest { return api.Manifest{ObjectRef: ref(name), Digest: digest} }
+	kept := History{
+		{Index: 4, By: "anna", Manifests: []api.Manifest{manifest("a", "1"), manifest("b", "1"), manifest("c", "1"), manifest("d", "1")}},
+		{Index: 5, By: "olaf", Manifests: []api.Manifest{manifest("a", "1"), manifest("b", "2"), manifest("e", "1")}},
+		{Index: 6, Error: "no such kind"},
+	}
+	release := &api.Release{Entries: []api.ReleaseEntry{
+		{Member: "berlin", Snapshot: 4}, {Member: "lima", Snapshot: 5}, {Member: "oslo", Snapshot: 5}, {Member: "paris", Snapshot: 5, Withdrawn: true},
+	}}
+	require.Equal(t, []api.Revision{
+		{Revision: 4, By: "anna", Members: 1, Objects: 4},
+		{
+			Revision: 5, By: "olaf", Members: 2, Objects: 3,
+			Added: []api.ObjectRef{ref("e")}, Changed: []api.ObjectRef{ref("b")}, Removed: []api.ObjectRef{ref("c"), ref("d")},
+		},
+		{Revision: 6, Error: "no such kind"},
+	}, kept.Revisions(release))
+}

@@ -198,3 +198,73 @@ func requireWhole(t *testing.T, e *evaluation, st *api.PlacementStatus, at strin
 	}
 	require.Equal(t, pending, e.tally[isPending], at)
 }
+
+// What is settled is written at once; what is on its way is waited for.
+func TestAFoldIsSettledOnceNothingIsOnItsWay(t *testing.T) {
+	released := func(t *testing.T) *world {
+		t.Helper()
+		w := newWorld()
+		w.snapshot(t, []string{"1"})
+		w.schedule(t, []string{"all", "berlin", "lima"})
+		w.release(t, []string{"1", "berlin", "lima"})
+		w.report(t, []string{"available", "berlin", "lima"})
+		return w
+	}
+	for name, c := range map[string]struct {
+		change func(*testing.T, *world)
+		want   bool
+	}{
+		"all have it":                    {func(*testing.T, *world) {}, true},
+		"no schedule yet":                {func(_ *testing.T, w *world) { w.in.Schedule = nil }, false},
+		"a schedule of an older spec":    {func(_ *testing.T, w *world) { w.in.Placement.Generation++ }, false},
+		"nothing selected yet":           {func(_ *testing.T, w *world) { w.in.Latest = nil }, false},
+		"one has not said":               {func(_ *testing.T, w *world) { delete(w.in.Results, "lima") }, false},
+		"another snapshot is on its way": {func(t *testing.T, w *world) { w.snapshot(t, []string{"2"}) }, false},
+		"one cannot apply it":            {func(t *testing.T, w *world) { w.report(t, []string{"failed", "lima"}) }, true},
+		"one is silent": {func(t *testing.T, w *world) {
+			delete(w.in.Results, "lima")
+			w.member(t, []string{"lima", string(api.MemberUnknown)})
+		}, true},
+		"one gives it up": {func(t *testing.T, w *world) {
+			w.schedule(t, []string{"all", "berlin"})
+			w.release(t, []string{"withdrawn", "lima"})
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := released(t)
+			c.change(t, w)
+			fold := NewFold(w.in, func(member string) (*api.PlacementResult, Member) { return w.in.Results[member], w.in.Members[member] })
+			require.Equal(t, c.want, fold.Settled(w.in.Now))
+		})
+	}
+}
+
+// Where nothing is to be rolled out, there is no rollout that could be late.
+func TestARolloutIsFollowedOnlyWhereSomethingIsToBeRolledOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*testing.T, *world)
+		want   bool
+	}{
+		"a snapshot and members":     {func(*testing.T, *world) {}, true},
+		"by staged runs":             {func(_ *testing.T, w *world) { w.in.Placement.Spec.Strategy.Type = api.StrategyExternal }, false},
+		"no schedule":                {func(_ *testing.T, w *world) { w.in.Schedule = nil }, false},
+		"no snapshot":                {func(_ *testing.T, w *world) { w.in.Latest = nil }, false},
+		"neither":                    {func(_ *testing.T, w *world) { w.in.Schedule, w.in.Latest = nil, nil }, false},
+		"selectors that are refused": {func(t *testing.T, w *world) { w.snapshot(t, []string{"2", "error", "no"}) }, false},
+		"a placement that goes": {func(_ *testing.T, w *world) {
+			w.in.Placement.DeletionTimestamp = new(metav1.NewTime(start))
+		}, false},
+		"nobody was picked": {func(t *testing.T, w *world) { w.schedule(t, []string{"all"}) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.snapshot(t, []string{"1"})
+			w.schedule(t, []string{"all", "berlin"})
+			w.release(t, []string{"1", "berlin"})
+			c.change(t, w)
+			st, recheck := Follow(w.in)
+			require.Equal(t, c.want, st.Rollout != nil, "%+v", st.Rollout)
+			require.Equal(t, c.want, !recheck.IsZero(), "only what has a deadline is looked at again by time alone")
+		})
+	}
+}

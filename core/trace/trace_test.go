@@ -362,3 +362,13 @@ func TestTheSlowestMemberIsFirstAndHopsAreSummedUp(t *testing.T) {
 	w.Only = "berlin"
 	require.Len(t, trace.Of(w.Input).Members, 1)
 }
+
+// That selectors could not be followed concerns all members, so it is told of the whole, and only then.
+func TestATraceTellsOfSelectorsThatCouldNotBeFollowed(t *testing.T) {
+	w := newWorld()
+	require.Empty(t, trace.Of(w.Input).Notes)
+	w.Snapshot.Index, w.Snapshot.Error = 2, "no kind Realm"
+	require.Equal(t, []string{"snapshot 2: its selectors could not be followed: no kind Realm"}, trace.Of(w.Input).Notes)
+	w.Snapshot = nil
+	require.Empty(t, trace.Of(w.Input).Notes, "nothing was selected yet")
+}
