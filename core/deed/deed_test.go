@@ -150,3 +150,44 @@ func TestOnlyWhatWasSeenIsAgreedTo(t *testing.T) {
 		}
 	}
 }
+
+func TestASteeredRolloutIsToldAndBoundToWhatWasSeen(t *testing.T) {
+	placement := &api.Placement{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "u", Generation: 3}}
+	basis := &api.Basis{ResourceVersion: "7", Newest: 5}
+	for action, c := range map[string]struct {
+		answer        api.RolloutResponse
+		command, seen string
+		revision      int64
+	}{
+		"resume": {api.RolloutResponse{Action: api.ActionResumed, Revision: 5, Basis: basis}, "flotilla rollout resume placement/web", "newest revision then 5, of 0", 0},
+		"pause":  {api.RolloutResponse{Action: api.ActionPaused, Revision: 5, Basis: basis}, "flotilla rollout pause placement/web --reason sale", "newest revision then 5, of 0", 0},
+		"undo":   {api.RolloutResponse{Action: api.ActionUndone, Revision: 6, Of: 4, Basis: basis}, "flotilla rollout undo placement/web --to-revision 4", "newest revision then 6, of 4", 4},
+	} {
+		d := deedOf(t, action, map[string][]string{"object": {"placement/web"}, "reason": {"sale"}})
+		ask := d.Rollout()
+		c.answer.Notes = []string{"lima waits"}
+		require.NoError(t, d.Steered(&c.answer, ask, placement))
+		require.Equal(t, c.command, d.Command)
+		require.Equal(t, c.revision, ask.Revision)
+		require.Equal(t, basis, ask.Basis)
+		require.Equal(t, []string{"placement/web would be " + c.answer.Action, "lima waits"}, d.Plan[:2])
+		require.Equal(t, []string{"it would be " + c.answer.Action, c.seen, "u, generation 3, made 0001-01-01 00:00Z"}, d.Seen)
+	}
+}
+
+func TestASteeringThatChangesNothingIsNotOffered(t *testing.T) {
+	d := deedOf(t, "resume", map[string][]string{"object": {"placement/web"}})
+	err := d.Steered(&api.RolloutResponse{Action: api.ActionUnchanged, Notes: []string{"it is not paused"}}, d.Rollout(), &api.Placement{})
+	require.ErrorContains(t, err, "there is nothing to do: it is not paused")
+	require.Empty(t, d.Plan)
+}
+
+func TestARevocationNamesTheCredentialsThatGo(t *testing.T) {
+	m := &api.MemberCluster{Status: &api.MemberClusterStatus{}}
+	d := deedOf(t, "revoke", map[string][]string{"object": {"member/berlin"}})
+	require.Empty(t, d.Revocation(m), "others made its credentials, or there are none yet")
+	m.Status.Credentials = &api.AgentCredentials{State: "Bound", Key: "UABC"}
+	require.Equal(t, "UABC", d.Revocation(m))
+	require.Equal(t, []string{"its credentials:  ", "its credentials: Bound UABC"}, d.Seen)
+	require.Contains(t, d.Plan[0], "its agent is cut off at once")
+}

@@ -54,3 +54,32 @@ func TestRowsAreFoundByKey(t *testing.T) {
 	require.Nil(t, fleet.Member("web"))
 	require.Equal(t, fleet.Runs[1:2], fleet.RunsOf("shop/web"), "a run of content that has not ended")
 }
+
+func TestWhatMayBeDoneWithARunGoesByItsState(t *testing.T) {
+	for state, want := range map[api.UpdateState][3]bool{ // start, stop, rerun
+		api.StateNotStarted: {true, false, false}, api.StateRunning: {false, true, false}, api.StatePending: {false, true, false},
+		api.StateStopping: {false, false, false}, api.StateStopped: {true, false, true}, api.StateFailed: {true, false, true},
+		api.StateCompleted: {false, false, false}, api.StateSkipped: {false, false, false},
+	} {
+		run := overview.Run{State: state}
+		require.Equal(t, want, [3]bool{run.MayStart(), run.MayStop(), run.MayRerun()}, state)
+	}
+	run := overview.Run{State: api.StateCompleted}
+	run.Failed = 1
+	require.True(t, run.MayRerun(), "for those that failed")
+}
+
+func TestARunThatWasNotStartedSaysWhichRunIsBeforeIt(t *testing.T) {
+	status := &api.UpdateRunStatus{BlockedBy: "spring", Status: api.UpdateStatus{State: api.StateNotStarted}}
+	run := overview.RunOf(api.KindUpdateRun, &metav1.ObjectMeta{Name: "summer"}, "Full to 1.32.0", status)
+	require.Equal(t, []any{[]string{"run spring"}, 1, "run spring"}, []any{run.Waits, run.WaitsTotal, run.Message})
+
+	status.BlockedBy = ""
+	run = overview.RunOf(api.KindUpdateRun, &metav1.ObjectMeta{Name: "summer"}, "Full to 1.32.0", status)
+	require.Empty(t, run.Waits, "nobody started it")
+	require.Empty(t, run.Message)
+
+	status.BlockedBy, status.Status.State = "spring", api.StateRunning
+	run = overview.RunOf(api.KindUpdateRun, &metav1.ObjectMeta{Name: "summer"}, "Full to 1.32.0", status)
+	require.Empty(t, run.Waits, "what goes on waits for no run")
+}

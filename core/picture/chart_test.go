@@ -3,6 +3,7 @@ package picture
 import (
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -35,4 +36,34 @@ func TestLanesAreStacked(t *testing.T) {
 	}
 	require.Contains(t, layers[2].Path, "V"+strconv.Itoa(eu.Y), "all are done in the end")
 	require.Equal(t, []int{chart.Now, 0}, []int{c.place(noon), chart.End}, "nobody knows when it ends")
+}
+
+// What a slice says that ended by now is what was; what it says of later is foreseen.
+func TestTheSliceThatEndsNowIsWhatWas(t *testing.T) {
+	c := &Course{From: after(0), Now: after(courseSlices / 2 * time.Hour), To: after(courseSlices * time.Hour)}
+	c.Lanes = []Lane{{Stage: "prod", Members: 1, Slices: make([]Slice, courseSlices)}}
+	done := func(slice int) (was, will bool) {
+		c.Lanes[0].Slices = make([]Slice, courseSlices)
+		c.Lanes[0].Slices[slice].Done = 1
+		row := c.Chart("spring").Lanes[0]
+		return row.Was[2].Path != "", row.Will[2].Path != ""
+	}
+	for slice, want := range map[int]bool{0: true, courseSlices/2 - 1: true, courseSlices / 2: false, courseSlices - 1: false} {
+		was, will := done(slice)
+		require.Equal(t, []bool{want, !want}, []bool{was, will}, "slice %d", slice)
+	}
+}
+
+// Windows are as wide as they are open on the axis, and as high as many members have them; beyond the axis there are none.
+func TestWindowsStandBelowTheirLane(t *testing.T) {
+	c := &Course{From: after(0), Now: after(0), To: after(93 * time.Hour)}
+	lane := Lane{Stage: "prod", Members: 2, Slices: make([]Slice, courseSlices)}
+	open := func(from, to time.Duration, most int) LaneWindow {
+		return LaneWindow{Span{after(from * time.Hour), after(to * time.Hour)}, most}
+	}
+	lane.Windows = []LaneWindow{open(10, 14, 2), open(20, 21, 1), open(93, 97, 2)}
+	c.Lanes = []Lane{lane}
+	row := c.Chart("spring").Lanes[0]
+	base := strconv.Itoa(row.Y + laneHeight + laneWindow + 1)
+	require.Equal(t, "M320 "+base+"h40v-7h-40zM420 "+base+"h10v-3h-10z", row.Open)
 }
