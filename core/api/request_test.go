@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/core/strict"
@@ -37,3 +38,34 @@ func TestSplitAPIVersion(t *testing.T) {
 		require.Equal(t, want, [2]string{group, version}, text)
 	}
 }
+
+// Credentials that were revoked, or replaced, are refused. Where the server tells no key, the role is all there is to go by.
+func TestCredentialsThatWereRevokedAreRefused(t *testing.T) {
+	anna := api.User{Name: "anna", Role: api.RoleOperator, Key: "UNEW"}
+	for name, c := range map[string]struct {
+		change func(*api.User)
+		by     api.Caller
+		want   bool
+	}{
+		"the key that holds":                     {nil, api.Caller{Key: "UNEW", Role: api.RoleOperator}, false},
+		"a key from before":                      {nil, api.Caller{Key: "UOLD", Role: api.RoleOperator}, true},
+		"the key, revoked":                       {revoked, api.Caller{Key: "UNEW", Role: api.RoleOperator}, true},
+		"no key, the person's role":              {nil, api.Caller{Role: api.RoleOperator}, false},
+		"no key, a lesser role":                  {nil, api.Caller{Role: api.RoleViewer}, false},
+		"no key, a role beyond the person's":     {nil, api.Caller{Role: api.RoleAdmin}, true},
+		"no key, no role that is known":          {nil, api.Caller{Role: "root"}, true},
+		"no key, the person's role, revoked":     {revoked, api.Caller{Role: api.RoleOperator}, true},
+		"made elsewhere, whatever key":           {elsewhere, api.Caller{Key: "UOLD", Role: api.RoleAdmin}, false},
+		"made elsewhere, and the person revoked": {func(u *api.User) { elsewhere(u); revoked(u) }, api.Caller{Key: "UNEW"}, true},
+	} {
+		u := anna
+		if c.change != nil {
+			c.change(&u)
+		}
+		require.Equal(t, c.want, u.Refuses(c.by), name)
+	}
+}
+
+func revoked(u *api.User) { u.Revoked = &metav1.Time{} }
+
+func elsewhere(u *api.User) { u.Elsewhere = true }

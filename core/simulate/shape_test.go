@@ -6,8 +6,10 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/cluster"
 )
 
@@ -90,4 +92,21 @@ func TestLabelsThatSelectorsRead(t *testing.T) {
 		require.NotEqual(t, web, read(keys, map[string]string{"pod": "1", "version": "2"}))
 	}
 	require.NotEqual(t, read(many, map[string]string{"app": "x"}), read(many, map[string]string{"tier": "x"}))
+}
+
+// A domain that no pool and no node speaks for any more, and that pods are still in, is one as well.
+func TestDomainsAreThoseOfNodesAndThoseThatPodsAreIn(t *testing.T) {
+	g := &group{
+		kind: spreadGroup, key: "zone", maxSkew: 1, selector: labels.Everything(),
+		known: map[string]int{"a": 2, "b": 1, "gone": 0}, counts: map[string]int{"b": 1, "left-1": 2, "left-2": 3, "left-3": 1, "empty": 0},
+	}
+	for range 20 { // whatever the order in which a map is gone through
+		require.Equal(t, "unsatisfiable topology constraint for topology spread, key=zone (counts = a: 0, b: 1, left-1: 2, left-2: 3, left-3: 1)", g.refusal())
+	}
+	require.Equal(t, map[string]bool{"a": true, "left-3": true, "gone": false, "empty": false}, map[string]bool{
+		"a": g.has("a"), "left-3": g.has("left-3"), "gone": g.has("gone"), "empty": g.has("empty"),
+	})
+	in := func(domains ...string) *capacity.Set { return &capacity.Set{Values: domains} }
+	require.Equal(t, 1, g.least(in("left-1", "left-2", "left-3")))
+	require.Equal(t, []string{"left-3"}, g.choose(&cluster.Pod{State: &api.PodState{}}, in("left-2", "left-3"), in("left-1", "left-2", "left-3")).Values)
 }

@@ -293,3 +293,13 @@ func BenchmarkWindow(b *testing.B) {
 		}
 	}
 }
+
+// By the clock of a place windows of a day only touch while that clock is not changed.
+func TestDailyAroundTheClockOfAPlace(t *testing.T) {
+	w := api.MaintenanceWindow{Schedule: dailyWindow(1), DurationHours: 24, StartTime: "00:00", TimeZone: "Asia/Tokyo", StartDate: "2026-01-01"}
+	require.Equal(t, window.Opening{Class: window.Open, Opens: at("2025-12-31T15:00:00Z")}, parse(t, w).At(at("2026-11-20T10:00:00Z")))
+
+	w.TimeZone = "Europe/Berlin"
+	require.Equal(t, window.Opening{Class: window.Open, Opens: at("2025-12-31T23:00:00Z"), Closes: at("2026-10-25T22:00:00Z")}, parse(t, w).At(at("2026-10-20T10:00:00Z")),
+		"the day on which clocks are set back has 25 hours")
+}
