@@ -60,9 +60,7 @@ func observeNode(n *corev1.Node, pods []*corev1.Pod, attach map[string]int, obse
 			}
 		}
 	}
-	if len(pods) > 0 {
-		s.Pods = make([]api.PodState, 0, len(pods))
-	}
+	s.Pods = slices.Grow(s.Pods, len(pods)) // none stays nil
 	for _, p := range pods {
 		state := observe(p)
 		s.Pods = append(s.Pods, state)

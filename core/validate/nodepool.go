@@ -192,7 +192,7 @@ func (fs rules) poolDisruption(d *api.PoolDisruption, at *strict.Place) {
 func (fs rules) budget(b *api.DisruptionBudget, at *strict.Place) {
 	if !budgetNodes.MatchString(b.Limit()) {
 		fs.Add(at.Child("nodes"), strict.Quote(b.Limit()), `a number of nodes like "5", or a percentage from "0%" to "100%"`, nil)
-	} else if n, err := strconv.ParseInt(strings.TrimSuffix(b.Limit(), "%"), 10, 32); err != nil || n < 0 {
+	} else if _, err := strconv.ParseInt(strings.TrimSuffix(b.Limit(), "%"), 10, 32); err != nil {
 		fs.Add(at.Child("nodes"), strict.Quote(b.Limit()), "at most 2147483647 nodes", nil)
 	}
 	if len(b.Reasons) > maxBudgetReasons {
