@@ -44,7 +44,7 @@ func (n count) of(t testing.TB, user string) []lab.Request {
 	return slices.DeleteFunc(requests(t, n.cluster)[n.since:], func(r lab.Request) bool { return r.User != user })
 }
 
-// requireAtMost counts what agents of fleets have asked since then: writes, and reads of what is there, watches and
+// requireAtMost counts what agents of fleets have asked since then: writes, and reads of what is there or would be, watches and
 // what heartbeats ask left out.
 func (n count) requireAtMost(t testing.TB, writes, reads int) {
 	t.Helper()
@@ -52,7 +52,7 @@ func (n count) requireAtMost(t testing.TB, writes, reads int) {
 	for _, r := range n.of(t, fleetUser) {
 		switch {
 		case r.Verb == "get" && r.Resource == "": // what is ready, and which kinds are served
-		case r.Verb == "get" || r.Verb == "list":
+		case r.Verb == "get" || r.Verb == "list" || r.DryRun:
 			read = append(read, r)
 		case r.Verb != "watch":
 			written = append(written, r)

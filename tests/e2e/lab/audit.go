@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // Request is one that an API server answered.
@@ -15,11 +16,13 @@ type Request struct {
 	Verb     string // get, list, watch, create, update, patch, delete
 	Resource string // plural, with a subresource behind a slash
 	Code     int    // of HTTP
+	DryRun   bool   // nothing was written by it
 }
 
 // event is of audit.k8s.io/v1 what is read of it.
 type event struct {
 	Verb string `json:"verb"`
+	URI  string `json:"requestURI"`
 	User struct {
 		Username string `json:"username"`
 	} `json:"user"`
@@ -53,7 +56,7 @@ func readAudit(text []byte) (requests []Request, err error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("reading who asked for what: %w", err)
 		}
-		r := Request{User: e.User.Username, Verb: e.Verb, Resource: e.Object.Resource, Code: e.Response.Code}
+		r := Request{User: e.User.Username, Verb: e.Verb, Resource: e.Object.Resource, Code: e.Response.Code, DryRun: strings.Contains(e.URI, "dryRun=All")}
 		if e.Impersonated != nil {
 			r.User = e.Impersonated.Username
 		}
