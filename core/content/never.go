@@ -35,9 +35,10 @@ func neverSelected(gk groupKind) bool {
 	return neverGroups[gk.group] || neverKinds[gk]
 }
 
-// isReserved reports whether a namespace belongs to Kubernetes or to the fleet, or was reserved.
+// isReserved reports whether a namespace belongs to Kubernetes or to the fleet, or was reserved. In flotilla-system an agent keeps what it
+// knows of its member.
 func (x *Index) isReserved(namespace string) bool {
-	return x.reserved[namespace] || namespace == "default" || strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "fleet-")
+	return x.reserved[namespace] || namespace == "default" || namespace == "flotilla-system" || strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "fleet-")
 }
 
 // excluded says why an object is never selected whatever its kind, or "" when it may be. The one rule

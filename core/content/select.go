@@ -222,7 +222,7 @@ func (s *selection) faultReserved(i int, field, namespace string) {
 }
 
 // notReserved is what a namespace of which something is placed must be.
-const notReserved = `a namespace other than "default", without the prefix "kube-" or "fleet-", and not among the hub's skippedNamespaces`
+const notReserved = `a namespace other than "default" and "flotilla-system", without the prefix "kube-" or "fleet-", and not among the hub's skippedNamespaces`
 
 func (s *selection) fault(i int, field, found, expected string) {
 	s.faults = append(s.faults, strict.Fault{

@@ -169,7 +169,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-const notReserved = `expected a namespace other than "default", without the prefix "kube-" or "fleet-", and not among the hub's skippedNamespaces`
+const notReserved = `expected a namespace other than "default" and "flotilla-system", without the prefix "kube-" or "fleet-", and not among the hub's skippedNamespaces`
 
 func TestSelectRefusesWhatTheHubReserves(t *testing.T) {
 	index := indexOf(t, hub...)
