@@ -3,24 +3,25 @@ package agentd
 import (
 	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
-	"flotilla/agent/disk"
 	"flotilla/agent/target/kube"
 	"flotilla/agent/upgrader"
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/member"
 	"flotilla/configs/files"
 	"flotilla/core/api"
 )
 
 // oursAgain is how soon it is looked again whether a cluster is the member's own.
 const oursAgain = 5 * time.Second
+
+// clusterFile is where an agent remembers which cluster its member is, beside its keys.
+const clusterFile = "cluster.json"
 
 // claim is whose member the cluster has to be, and which one: the one that the configuration names, or that the agent worked on before.
 // It is nil where the configuration says that others work on the cluster too.
@@ -29,56 +30,75 @@ func (a *Agent) claim() (*kube.Claim, error) {
 	if c.Target.Kubernetes.Shared {
 		return nil, nil
 	}
-	path := filepath.Join(c.DataDir, "cluster.json")
-	var known kube.Known
-	if err := disk.Read(path, &known); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("which cluster the member is: %w", err)
+	vault, err := Vault(c, a.o.Pod)
+	if err != nil {
+		return nil, err
+	}
+	known, err := readKnown(vault)
+	if err != nil {
+		return nil, fmt.Errorf("reading which cluster the member is, %s of %s: %w; where it is the right one, remove that", clusterFile, vault, err)
 	}
 	if named := c.Target.Kubernetes.Cluster; named != "" && named != known.UID {
 		known = kube.Known{UID: named}
 	}
 	return &kube.Claim{Fleet: c.Fleet, Member: c.Member, Account: a.account, Known: known, Now: a.o.Now, Remember: func(now kube.Known) error {
-		if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-			return err
+		text, err := json.Marshal(now)
+		if err == nil {
+			err = vault.Write(clusterFile, text)
 		}
-		return disk.Write(path, now)
+		if err != nil {
+			a.o.Log.Warn().Err(err).Msg("which cluster the member is could not be kept; trying again")
+		}
+		return err
 	}}, nil
+}
+
+func readKnown(vault member.Vault) (known kube.Known, err error) {
+	text, err := vault.Read(clusterFile)
+	if err != nil || text == nil {
+		return known, err
+	}
+	return known, json.Unmarshal(text, &known)
 }
 
 // account is that of the fleet which the agent's credentials are of; empty where a NATS context names them, or nothing does.
 func (a *Agent) account() (string, error) {
+	if o := a.o.bus(a.wallet); o.ByWallet() {
+		account, enrolled := a.wallet.Account()
+		if !enrolled {
+			return "", kube.ErrNotEnrolled
+		}
+		return account, nil
+	}
 	if text := a.o.CredsText; len(text) > 0 {
 		return bus.AccountOf(text)
 	}
 	path := a.o.Config.Bus.Creds
-	if a.wallet == nil {
+	if a.o.Config.Bus.Context == "" {
 		path = cmp.Or(path, os.Getenv("NATS_CREDS"))
 	}
-	if path != "" {
-		text, err := files.Read(path, files.Small)
-		if err != nil {
-			return "", err
-		}
-		return bus.AccountOf(text)
-	}
-	if a.wallet == nil {
+	if path == "" {
 		return "", nil
 	}
-	account, enrolled := a.wallet.Account()
-	if !enrolled {
-		return "", kube.ErrNotEnrolled
+	text, err := files.Read(path, files.Small)
+	if err != nil {
+		return "", fmt.Errorf("reading which fleet the agent is of: %w", err)
 	}
-	return account, nil
+	return bus.AccountOf(text)
+}
+
+// ours is nil once the cluster is seen to be the member's own; a member that is none cannot be taken for another.
+func (a *Agent) ours(ctx context.Context) error {
+	if cluster, is := a.target.(*kube.Target); is {
+		return cluster.Ours(ctx)
+	}
+	return nil
 }
 
 // untilOurs waits until the cluster is seen to be the member's own, or ctx ends. It is for what changes the member by other ways than the
 // target, which looks itself. The error is that of ctx.
 func (a *Agent) untilOurs(ctx context.Context) error {
-	cluster, is := a.target.(interface{ Ours(context.Context) error })
-	if !is {
-		return nil
-	}
-	for cluster.Ours(ctx) != nil {
+	for a.ours(ctx) != nil {
 		if !loop.Pause(ctx, loop.Spread(oursAgain)) {
 			return ctx.Err()
 		}

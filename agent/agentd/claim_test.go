@@ -64,7 +64,7 @@ func TestADamagedMemoryOfTheClusterStopsTheAgent(t *testing.T) {
 	config.DataDir = t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(config.DataDir, "cluster.json"), []byte("{"), 0o600))
 	_, err := (&Agent{o: Options{Config: config}}).claim()
-	require.ErrorContains(t, err, "which cluster the member is")
+	require.ErrorContains(t, err, "cluster.json of the folder")
 }
 
 // clusterOf is an API server that says whose member the cluster is.

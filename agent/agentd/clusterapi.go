@@ -29,6 +29,11 @@ func (a *Agent) toManagement() (*management.View, error) {
 		if err != nil {
 			return nil, err
 		}
+		if cluster, is := a.target.(*kube.Target); is {
+			if own.Config, err = cluster.Guarded(own.Config); err != nil {
+				return nil, err
+			}
+		}
 		return management.Open(own.Config, m.Namespace, name)
 	}
 	config, namespace, err := management.Load(m.Kubeconfig, m.Context)

@@ -23,7 +23,7 @@ func (a *Agent) upgrader(conn *member.Conn) (*upgrader.Upgrader, error) {
 	}
 	c := &a.o.Config
 	return upgrader.New(upgrader.Options{
-		Member: a.Member(), Hub: conn, Target: a.target, Driver: ownDriver{driver, a}, Data: c.DataDir, PollEvery: a.o.PollEvery,
+		Member: a.Member(), Hub: conn, Target: a.target, Driver: ownDriver{driver, a}, Ours: a.ours, Data: c.DataDir, PollEvery: a.o.PollEvery,
 		Facts: api.MemberInventory{
 			ClusterResourceID: c.ClusterResourceID, Region: c.Location, LongTermSupport: c.Upgrade.LongTermSupport, Maintenance: c.Maintenance,
 		},

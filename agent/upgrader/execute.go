@@ -113,6 +113,11 @@ func (u *Upgrader) begin(ctx context.Context, r *record) (result api.UpgradeResu
 	if why := refuse(op, u.o.Member); why != "" {
 		return api.UpgradeResult{Outcome: api.OutcomeFailed, Reason: api.ReasonAgentRejected, Message: why}, true, nil
 	}
+	if u.o.Ours != nil {
+		if err := u.o.Ours(ctx); err != nil {
+			return api.UpgradeResult{Outcome: api.OutcomeBlocked, Message: err.Error()}, ctx.Err() == nil, ctx.Err()
+		}
+	}
 	u.progress(r)(api.UpgradeResult{Message: "looking at the member"})
 	now, err := u.inventory.look(ctx)
 	if ctx.Err() != nil {

@@ -56,6 +56,8 @@ type Options struct {
 	// windows, long term support.
 	Facts  api.MemberInventory
 	Checks Checks
+	// Ours says why the cluster cannot be taken for the member, nil when it is; none is asked when it is nil.
+	Ours func(ctx context.Context) error
 	// PollEvery is how often the command is read without being hinted, as bus.PursuitOptions.Every.
 	PollEvery time.Duration
 	Log       zerolog.Logger

@@ -56,9 +56,8 @@ type papers struct {
 	HubKey string `json:"hubKey,omitempty"`
 
 	key, sealing nkeys.KeyPair
-	// issued and ends are those of Credentials, by the clock of machines; zero is never. account is the one that they were made in.
+	// issued and ends are those of Credentials, by the clock of machines; zero is never.
 	issued, ends time.Time
-	account      string
 }
 
 // Enrolled is the member whose agent a hub agreed to and kept that in a vault; empty when there is none.
@@ -178,7 +177,7 @@ func readPapers(vault Vault, name string) (*papers, error) {
 	return p, nil
 }
 
-// date reads from when until when the credentials hold, and in which account.
+// date reads from when until when the credentials hold.
 func (p *papers) date() error {
 	if p.Credentials == "" {
 		return nil
@@ -187,7 +186,7 @@ func (p *papers) date() error {
 	if err != nil {
 		return fmt.Errorf("credentials: %w", err)
 	}
-	p.issued, p.ends, p.account = time.Unix(claims.IssuedAt, 0), time.Time{}, bus.Account(claims)
+	p.issued, p.ends = time.Unix(claims.IssuedAt, 0), time.Time{}
 	if claims.Expires != 0 {
 		p.ends = time.Unix(claims.Expires, 0)
 	}

@@ -3,8 +3,10 @@ package member
 import (
 	"time"
 
+	"flotilla/bus"
 	"flotilla/core/api"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 )
@@ -34,7 +36,11 @@ func (w *Wallet) Account() (account string, enrolled bool) {
 	if w.held == nil {
 		return "", false
 	}
-	return w.held.account, true
+	claims, err := jwt.DecodeUserClaims(w.held.Credentials)
+	if err != nil {
+		return "", true
+	}
+	return bus.Account(claims), true
 }
 
 // choose is what to show to a server: a token that is to be traded, else the credentials for work while they hold,

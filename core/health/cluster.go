@@ -25,7 +25,7 @@ func SharedClusters(clusters map[string]string) (problems []api.Problem) {
 		if len(members) < 2 {
 			continue
 		}
-		message := fmt.Sprintf("the agents of %s report the same cluster, %s: all but one of them have the kubeconfig of another member", phrase.Enumerate(members), id)
+		message := fmt.Sprintf("the agents of %s report the same cluster, %s: it belongs to one of them at most", phrase.Enumerate(members), id)
 		problems = append(problems, memberProblem(members[0], ReasonSharedCluster, message, metav1.Time{}))
 	}
 	return problems

@@ -13,6 +13,6 @@ func TestMembersOfOneClusterAreTold(t *testing.T) {
 	require.Len(t, problems, 2)
 	require.Equal(t, "member/berlin", problems[0].Object)
 	require.Equal(t, ReasonSharedCluster, problems[0].Reason)
-	require.Equal(t, "the agents of berlin, oslo report the same cluster, c1: all but one of them have the kubeconfig of another member", problems[0].Message)
+	require.Equal(t, "the agents of berlin, oslo report the same cluster, c1: it belongs to one of them at most", problems[0].Message)
 	require.Equal(t, "member/lima", problems[1].Object)
 }

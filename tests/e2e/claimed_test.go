@@ -126,7 +126,7 @@ func TestAClusterBelongsToItsMember(t *testing.T) {
 	})
 
 	f.beside(oslo)
-	f.saysOf("berlin", "NotReady", "the one that member \"berlin\" was before: give the agent the kubeconfig of that one")
+	f.saysOf("berlin", "NotReady", "which is member \"oslo\" of fleet \"default\", not \"berlin\"")
 	require.NoError(t, os.Remove(f.path("berlin", "cluster.json")))
 	f.beside(oslo)
 	f.saysOf("berlin", "NotReady", "which is member \"oslo\" of fleet \"default\", not \"berlin\"")

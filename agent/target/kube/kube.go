@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 
 	"k8s.io/client-go/dynamic"
@@ -60,9 +59,20 @@ type Target struct {
 	stop      context.CancelFunc
 	run       func(func(context.Context)) // until Close
 	running   sync.WaitGroup
+	version   lastVersion
+}
 
-	mu      sync.Mutex
-	version string
+// lastVersion is the version of the API server, asked for again after it was away.
+type lastVersion struct {
+	mu   sync.Mutex
+	text string
+}
+
+// forget has it asked for again: the API server may come back as another.
+func (v *lastVersion) forget() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.text = ""
 }
 
 var _ target.Target = (*Target)(nil)
@@ -73,9 +83,9 @@ func New(o Options) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := rest.CopyConfig(o.Config)
-	if mark != nil {
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &guard{mark, next} })
+	config, err := mark.guarded(o.Config)
+	if err != nil {
+		return nil, err
 	}
 	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "flotilla-agent"
 	refusals := newRefusals(o.Refused)
@@ -108,6 +118,9 @@ func New(o Options) (*Target, error) {
 	t.watchDefinitions(failed)
 	t.watchInventory(ctx, failed)
 	t.run(t.poll)
+	if mark != nil {
+		t.run(mark.watch)
+	}
 	return t, nil
 }
 
@@ -128,27 +141,25 @@ func (t *Target) Close() {
 func (t *Target) Ready(ctx context.Context) error {
 	_, err := t.clients.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 	if err == nil {
-		return t.checkMark(ctx)
+		return t.unlessNew(ctx)
 	}
-	t.mu.Lock()
-	t.version = "" // it may come back as another
-	t.mu.Unlock()
+	t.version.forget()
 	if t.mark != nil {
 		t.mark.doubt()
 	}
 	return fmt.Errorf("the API server is not ready: %w", err)
 }
 
-// checkMark is nil too while the agent is not enrolled: it has nothing to write.
-func (t *Target) checkMark(ctx context.Context) error {
-	if t.mark == nil {
-		return nil
-	}
-	if err := t.mark.check(ctx); !errors.Is(err, ErrNotEnrolled) {
+// unlessNew is Ours, and nil too while the agent is not enrolled: it has nothing to write.
+func (t *Target) unlessNew(ctx context.Context) error {
+	if err := t.Ours(ctx); !errors.Is(err, ErrNotEnrolled) {
 		return err
 	}
 	return nil
 }
+
+// Guarded is a way to the API server by which nothing is done on a cluster that is not the member's own either.
+func (t *Target) Guarded(config *rest.Config) (*rest.Config, error) { return t.mark.guarded(config) }
 
 // Ours is nil once the cluster is seen to be the member's own; before that nothing is written to it.
 func (t *Target) Ours(ctx context.Context) error {
@@ -160,17 +171,17 @@ func (t *Target) Ours(ctx context.Context) error {
 
 // Version is that of the API server, asked for again after it was away.
 func (t *Target) Version(context.Context) (string, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.version != "" {
-		return t.version, nil
+	t.version.mu.Lock()
+	defer t.version.mu.Unlock()
+	if t.version.text != "" {
+		return t.version.text, nil
 	}
 	info, err := t.clients.Discovery().ServerVersion()
 	if err != nil {
 		return "", fmt.Errorf("asking for the version: %w", err)
 	}
-	t.version = info.GitVersion
-	return t.version, nil
+	t.version.text = info.GitVersion
+	return t.version.text, nil
 }
 
 // Watch reports what changes until ctx ends.

@@ -26,11 +26,11 @@ const (
 	keyFleet, keyMember, keyAccount, keyCluster = "fleet", "member", "account", "cluster"
 
 	// markPatience bounds one look at the mark. Between two looks at one that is another's, or that cannot be read, pass otherPause and
-	// blindPause. The member's own is believed for markHolds.
+	// blindPause; the member's own is looked at every markEvery.
 	markPatience = 10 * time.Second
 	otherPause   = 5 * time.Second
 	blindPause   = time.Second
-	markHolds    = time.Minute
+	markEvery    = time.Minute
 )
 
 // ErrNotEnrolled says that the agent does not know yet which fleet it belongs to.
@@ -55,7 +55,7 @@ type Claim struct {
 	Account func() (string, error)
 	// Known is zero where the member was no cluster yet.
 	Known Known
-	// Remember keeps what is Known from now on.
+	// Remember keeps what is Known from now on. Where it fails the mark on the cluster is what is known, and it is tried again.
 	Remember func(Known) error
 	// Now is the clock.
 	Now func() time.Time
@@ -66,11 +66,12 @@ type Claim struct {
 type mark struct {
 	client  typedcorev1.CoreV1Interface
 	claim   Claim
-	settled atomic.Bool // the cluster is the member's own
+	settled atomic.Bool   // the cluster is the member's own
+	place   chan struct{} // whoever looks at the mark is in it
 
 	mu      sync.Mutex
-	refused error
-	looked  time.Time
+	refused error     // of the last look; that the cluster is another's stays until a look says otherwise
+	looked  time.Time // when the last look ended; zero has the next one begin at once
 }
 
 // newMark reads the mark by a client of its own, which is not guarded by it; nil without a claim.
@@ -82,7 +83,11 @@ func newMark(config *rest.Config, claim *Claim) (*mark, error) {
 	if err != nil {
 		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
 	}
-	return &mark{client: clients.CoreV1(), claim: *claim}, nil
+	return markOf(clients.CoreV1(), *claim), nil
+}
+
+func markOf(client typedcorev1.CoreV1Interface, claim Claim) *mark {
+	return &mark{client: client, claim: claim, place: make(chan struct{}, 1)}
 }
 
 // settle is nil once the cluster is seen to be the member's own. The errors say what is to be done.
@@ -90,55 +95,94 @@ func (m *mark) settle(ctx context.Context) error {
 	if m.settled.Load() {
 		return nil
 	}
+	return m.look(ctx, func() bool { return !m.settled.Load() && !m.pausing() })
+}
+
+// check looks again at a mark that was the member's own: somebody may have given the cluster to another.
+func (m *mark) check(ctx context.Context) error {
+	return m.look(ctx, func() bool { return !m.pausing() })
+}
+
+// look reads the mark when that is due, one look at a time, and returns what the last one found.
+func (m *mark) look(ctx context.Context, due func() bool) error {
+	select {
+	case m.place <- struct{}{}:
+		defer func() { <-m.place }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !due() {
+		return m.verdict()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markPatience) // it is for others too
+	defer cancel()
+	m.note(m.compared(ctx))
+	return m.verdict()
+}
+
+// note takes over what a look found. What cannot be read leaves open whose the cluster is: it stays what it was.
+func (m *mark) note(found error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.looked = m.claim.Now()
 	switch {
-	case m.settled.Load():
-		return nil
-	case m.claim.Now().Sub(m.looked) < pauseAfter(m.refused):
-		return m.refused
+	case found == nil || errors.Is(found, errNotOurs):
+		m.refused = found
+		m.settled.Store(found == nil)
+	case !errors.Is(m.refused, errNotOurs):
+		m.refused = found
 	}
-	m.refused = m.look(ctx)
-	m.settled.Store(m.refused == nil)
+}
+
+// verdict is what is known of the cluster.
+func (m *mark) verdict() error {
+	if m.settled.Load() {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	return m.refused
 }
 
-// pauseAfter is how long a refusal holds.
-func pauseAfter(refused error) time.Duration {
-	switch {
-	case refused == nil || errors.Is(refused, ErrNotEnrolled):
-		return 0
-	case errors.Is(refused, errNotOurs):
-		return otherPause
-	}
-	return blindPause
-}
-
-// check is settle that looks again at a mark that was the member's own a minute ago: somebody may have given the cluster to another.
-func (m *mark) check(ctx context.Context) error {
+// pausing says that the last look was a moment ago.
+func (m *mark) pausing() bool {
 	m.mu.Lock()
-	stale := m.settled.Load() && m.claim.Now().Sub(m.looked) > markHolds
-	if stale {
-		if m.refused = m.look(ctx); errors.Is(m.refused, errNotOurs) {
-			m.settled.Store(false)
-		}
+	defer m.mu.Unlock()
+	pause := blindPause
+	switch {
+	case errors.Is(m.refused, ErrNotEnrolled):
+		pause = 0
+	case errors.Is(m.refused, errNotOurs):
+		pause = otherPause
 	}
-	m.mu.Unlock()
-	return m.settle(ctx)
+	return m.claim.Now().Sub(m.looked) < pause
 }
 
-// doubt has the mark looked at again before anything else is written: what answers may be another cluster.
+// doubt has the mark looked at before anything else is written: what answers may be another cluster.
 func (m *mark) doubt() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settled.Store(false)
-	m.refused = nil
+	if m.settled.Swap(false) {
+		m.looked = time.Time{}
+	}
 }
 
-func (m *mark) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, markPatience)
-	defer cancel()
-	m.looked = m.claim.Now()
+// watch looks at the mark now and then, until ctx ends.
+func (m *mark) watch(ctx context.Context) {
+	ticks := time.NewTicker(markEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+			_ = m.check(ctx) // whoever asks is told
+		}
+	}
+}
+
+// compared is nil when the cluster is the member's own.
+func (m *mark) compared(ctx context.Context) error {
 	account, err := m.claim.Account()
 	if err != nil {
 		return err
@@ -148,41 +192,28 @@ func (m *mark) look(ctx context.Context) error {
 		return fmt.Errorf("looking whose member the cluster is: %w", err)
 	}
 	now := Known{UID: string(system.UID), Account: account}
-	if known := m.claim.Known.UID; known != "" && known != now.UID {
-		return m.another(now.UID)
-	}
-	found, err := m.read(ctx, now)
-	if err == nil {
-		if err = m.compare(found.Data, now); err != nil {
+	found, err := m.client.ConfigMaps(SystemNamespace).Get(ctx, markName, metav1.GetOptions{})
+	marked := !apierrors.IsNotFound(err)
+	if marked && err == nil {
+		if err := m.compare(found.Data, now); err != nil {
 			return err
 		}
-		err = m.sign(ctx, found, account)
 	}
-	if err != nil {
-		return fmt.Errorf("looking whose member the cluster is: %w", err)
+	if known := m.claim.Known.UID; known != "" && known != now.UID && (!marked || err == nil) {
+		return m.another(now.UID)
 	}
-	return m.remember(now)
+	if !marked {
+		found, err = m.make(ctx, now)
+	}
+	if err == nil {
+		err = m.sign(ctx, found, now)
+	}
+	return err
 }
 
-// remember keeps which cluster the member is before anything is written to it.
-func (m *mark) remember(now Known) error {
-	if m.claim.Known == now {
-		return nil
-	}
-	if err := m.claim.Remember(now); err != nil {
-		return fmt.Errorf("remembering which cluster member %s is: %w", m.claim.Member, err)
-	}
-	m.claim.Known = now
-	return nil
-}
-
-// read returns the mark, and makes it where there is none.
-func (m *mark) read(ctx context.Context, now Known) (*corev1.ConfigMap, error) {
+// make marks the cluster. Where another agent was faster its mark is returned.
+func (m *mark) make(ctx context.Context, now Known) (*corev1.ConfigMap, error) {
 	maps := m.client.ConfigMaps(SystemNamespace)
-	found, err := maps.Get(ctx, markName, metav1.GetOptions{})
-	if !apierrors.IsNotFound(err) {
-		return found, err
-	}
 	own := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: markName},
 		Data:       map[string]string{keyFleet: m.claim.Fleet, keyMember: m.claim.Member, keyAccount: now.Account, keyCluster: now.UID},
@@ -193,34 +224,41 @@ func (m *mark) read(ctx context.Context, now Known) (*corev1.ConfigMap, error) {
 			made, err = maps.Create(ctx, own, metav1.CreateOptions{FieldManager: apply.FieldManager})
 		}
 	}
-	if apierrors.IsAlreadyExists(err) { // another agent was faster
-		return maps.Get(ctx, markName, metav1.GetOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		made, err = maps.Get(ctx, markName, metav1.GetOptions{})
 	}
 	return made, err
 }
 
-// sign writes the account of the fleet on the member's own mark, where the agent enrolled anew.
-func (m *mark) sign(ctx context.Context, found *corev1.ConfigMap, account string) error {
-	if found.Data[keyAccount] == account {
-		return nil
+// sign writes the account of the fleet on the member's own mark, where the agent enrolled anew, and remembers the cluster.
+func (m *mark) sign(ctx context.Context, found *corev1.ConfigMap, now Known) error {
+	if err := m.compare(found.Data, now); err != nil {
+		return err
 	}
-	signed := found.DeepCopy()
-	signed.Data[keyAccount] = account
-	_, err := m.client.ConfigMaps(SystemNamespace).Update(ctx, signed, metav1.UpdateOptions{FieldManager: apply.FieldManager})
-	return err
+	if found.Data[keyAccount] != now.Account {
+		signed := found.DeepCopy()
+		signed.Data[keyAccount] = now.Account
+		if _, err := m.client.ConfigMaps(SystemNamespace).Update(ctx, signed, metav1.UpdateOptions{FieldManager: apply.FieldManager}); err != nil {
+			return fmt.Errorf("marking the cluster: %w", err)
+		}
+	}
+	if m.claim.Known != now && m.claim.Remember(now) == nil {
+		m.claim.Known = now
+	}
+	return nil
 }
 
 // compare says why a cluster is not the member's own; nil when it is.
 func (m *mark) compare(said map[string]string, now Known) error {
-	handOver := fmt.Sprintf("give the agent the kubeconfig of its own cluster; where this one is to become member %q, stop the other agent, and then: kubectl -n %s delete configmap %s",
-		m.claim.Member, SystemNamespace, markName)
+	remove := fmt.Sprintf("kubectl -n %s delete configmap %s", SystemNamespace, markName)
+	handOver := fmt.Sprintf("give the agent the kubeconfig of its own cluster; where this one is to become member %q, stop the other agent, and then: %s", m.claim.Member, remove)
 	switch account := said[keyAccount]; {
 	case said[keyFleet] != m.claim.Fleet || said[keyMember] != m.claim.Member:
 		return fmt.Errorf("%w, which is member %q of fleet %q, not %q of fleet %q: %s", errNotOurs, said[keyMember], said[keyFleet], m.claim.Member, m.claim.Fleet, handOver)
 	case said[keyCluster] != now.UID:
 		return fmt.Errorf("%w %s, which was made from a copy of %s, member %q: %s", errNotOurs, now.UID, said[keyCluster], said[keyMember], handOver)
 	case account != "" && account != now.Account && account != m.claim.Known.Account:
-		return fmt.Errorf("%w, which is member %q of another fleet that is called %q too, of account %s and not %s: %s",
+		return fmt.Errorf("%w, which is member %q of another fleet that is called %q too, of account %s and not %s: %s; where the hub of this fleet was made anew, type that too",
 			errNotOurs, said[keyMember], said[keyFleet], account, now.Account, handOver)
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -37,11 +36,11 @@ func marked(fleet, member, account, cluster string) *corev1.ConfigMap {
 func claimed(known Known, there ...runtime.Object) (m *mark, remembered *Known) {
 	remembered = new(Known)
 	clients := fake.NewClientset(there...)
-	return &mark{client: clients.CoreV1(), claim: Claim{
+	return markOf(clients.CoreV1(), Claim{
 		Fleet: "default", Member: "berlin", Known: known, Now: elsewhen.Now,
 		Account:  func() (string, error) { return "A", nil },
 		Remember: func(now Known) error { *remembered = now; return nil },
-	}}, remembered
+	}), remembered
 }
 
 // A cluster belongs to one member, and a member to one cluster.
@@ -63,9 +62,10 @@ func TestAClusterBelongsToOneMember(t *testing.T) {
 		"of a fleet of another name":          {Known{}, []runtime.Object{system("c1"), marked("other", "berlin", "A", "c1")}, []string{`of fleet "other"`}},
 		"of another fleet of that name":       {Known{}, []runtime.Object{system("c1"), marked("default", "berlin", "B", "c1")}, []string{`which is member "berlin" of another fleet that is called "default" too, of account B and not A`}},
 		"made anew":                           {Known{"c1", "A"}, []runtime.Object{system("c2")}, []string{"which is c2 and not c1", "--cluster c2"}},
-		"another one of the member's":         {Known{"c1", "A"}, []runtime.Object{system("c2"), marked("default", "berlin", "A", "c2")}, []string{"--cluster c2"}},
-		"made from a copy":                    {Known{}, []runtime.Object{system("c2"), own}, []string{`c2, which was made from a copy of c1, member "berlin"`, "delete configmap member"}},
-		"not to be read":                      {Known{}, nil, []string{"looking whose member the cluster is"}},
+		"another member's, of an agent that was at its own before": {Known{"c1", "A"}, []runtime.Object{system("c2"), marked("default", "oslo", "A", "c2")}, []string{`which is member "oslo" of fleet "default"`}},
+		"another one of the member's":                              {Known{"c1", "A"}, []runtime.Object{system("c2"), marked("default", "berlin", "A", "c2")}, []string{"--cluster c2"}},
+		"made from a copy":                                         {Known{}, []runtime.Object{system("c2"), own}, []string{`c2, which was made from a copy of c1, member "berlin"`, "delete configmap member"}},
+		"not to be read":                                           {Known{}, nil, []string{"looking whose member the cluster is"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, remembered := claimed(c.known, c.there...)
@@ -106,42 +106,90 @@ func TestNothingIsWrittenBeforeAnAgentIsEnrolled(t *testing.T) {
 	enrolled := m.claim.Account
 	m.claim.Account = func() (string, error) { return "", ErrNotEnrolled }
 	require.ErrorIs(t, m.settle(t.Context()), ErrNotEnrolled)
-	require.NoError(t, (&Target{mark: m}).checkMark(t.Context()), "its member may become Ready")
+	require.NoError(t, (&Target{mark: m}).unlessNew(t.Context()), "its member may become Ready")
 	m.claim.Account = enrolled
 	require.NoError(t, m.settle(t.Context()))
 }
 
-// A cluster that was given to another member is written to for a minute at most; one whose mark cannot be read for a while stays the
-// member's own.
+// later makes the last look one of long ago.
+func (m *mark) later() { m.looked = m.looked.Add(-markEvery) }
+
+// A cluster that was given to another member is noticed when its mark is looked at again; one whose mark cannot be read for a while stays
+// what it was.
 func TestAClusterThatIsGivenAwayIsNoticed(t *testing.T) {
 	m, _ := claimed(Known{}, system("c1"))
 	require.NoError(t, m.check(t.Context()))
-	own := m.client
-	m.client = fake.NewClientset().CoreV1()
-	m.looked = m.looked.Add(-markHolds - time.Second)
+	own, blind := m.client, fake.NewClientset().CoreV1()
+	m.later()
+	m.client = blind
 	require.NoError(t, m.check(t.Context()))
 
+	m.later()
 	m.client = own
 	_, err := m.client.ConfigMaps(SystemNamespace).Update(t.Context(), marked("default", "oslo", "A", "c1"), metav1.UpdateOptions{})
 	require.NoError(t, err)
-	require.NoError(t, m.check(t.Context()), "looked at a moment ago")
-	m.looked = m.looked.Add(-markHolds - time.Second)
+	require.ErrorContains(t, m.check(t.Context()), `member "oslo"`)
+	m.later()
+	m.client = blind
 	require.ErrorContains(t, m.check(t.Context()), `member "oslo"`)
 	require.ErrorContains(t, m.settle(t.Context()), `member "oslo"`)
+}
+
+// Whoever waits for a look takes what it found, and waits no longer than for that one: an API server that does not answer must not hold
+// up heartbeats.
+func TestOneLookIsForAllThatWait(t *testing.T) {
+	asked, answer := make(chan struct{}, 100), make(chan struct{})
+	clients := fake.NewClientset()
+	clients.PrependReactor("get", "namespaces", func(clienttesting.Action) (bool, runtime.Object, error) {
+		asked <- struct{}{}
+		<-answer
+		return true, nil, errors.New("the API server does not answer")
+	})
+	m, _ := claimed(Known{})
+	m.client = clients.CoreV1()
+	failed := make(chan error)
+	for range 20 {
+		go func() { failed <- m.settle(t.Context()) }()
+	}
+	<-asked
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, m.settle(ended), context.Canceled)
+	close(answer)
+	for range 20 {
+		require.ErrorContains(t, <-failed, "does not answer")
+	}
+	require.Empty(t, asked)
+}
+
+// A request that gets no answer has the mark looked at before the next one that writes.
+func TestAClusterThatDidNotAnswerIsLookedAtAgain(t *testing.T) {
+	m, _ := claimed(Known{}, system("c1"))
+	away := errors.New("connection refused")
+	g := &guard{m, "", through(func(*http.Request) (*http.Response, error) { return nil, away })}
+	require.NoError(t, m.settle(t.Context()))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://cluster.example.com/api/v1/pods", nil)
+	require.NoError(t, err)
+	_, err = g.RoundTrip(r) //nolint:bodyclose // it has none
+	require.ErrorIs(t, err, away)
+	_, err = m.client.ConfigMaps(SystemNamespace).Update(t.Context(), marked("default", "oslo", "A", "c1"), metav1.UpdateOptions{})
+	require.NoError(t, err)
+	_, err = g.RoundTrip(r) //nolint:bodyclose // it has none
+	require.ErrorIs(t, err, errNotOurs)
 }
 
 // An agent does nothing on another's cluster but look which one it is. After the API server was away it looks again.
 func TestNothingIsDoneOnAnothersCluster(t *testing.T) {
 	m, _ := claimed(Known{}, system("c1"), marked("default", "oslo", "A", "c1"))
-	g := &guard{m, through(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: http.StatusOK}, nil })}
+	g := &guard{m, "/proxied", through(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: http.StatusOK}, nil })}
 	try := func(method, path string) error {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, "https://cluster.example.com"+path, strings.NewReader(""))
+		r, err := http.NewRequestWithContext(t.Context(), method, "https://cluster.example.com/proxied"+path, strings.NewReader(""))
 		require.NoError(t, err)
 		_, err = g.RoundTrip(r) //nolint:bodyclose // it has none
 		return err
 	}
-	for _, path := range []string{"/readyz", "/version", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/proxied/apis/apps/v1", "/api/v1/namespaces/kube-system"} {
+	for _, path := range []string{"/readyz", "/version", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/api/v1/namespaces/kube-system"} {
 		require.NoError(t, try(http.MethodGet, path), path)
 	}
 	writes := []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
@@ -150,12 +198,12 @@ func TestNothingIsDoneOnAnothersCluster(t *testing.T) {
 	}
 	require.Error(t, try(http.MethodPatch, "/api/v1/namespaces/shop?dryRun=All"))
 	require.Error(t, try(http.MethodDelete, "/api/v1/namespaces/kube-system"))
-	for _, path := range []string{"/api/v1/nodes", "/apis/apps/v1/deployments", "/proxied/apis/apps/v1/deployments"} {
+	for _, path := range []string{"/api/v1/nodes", "/apis/apps/v1/deployments", "/api/v1/namespaces/apis/pods", "/api/v1/namespaces/shop/configmaps/api"} {
 		require.Error(t, try(http.MethodGet, path), path)
 	}
 
 	require.NoError(t, m.client.ConfigMaps(SystemNamespace).Delete(t.Context(), markName, metav1.DeleteOptions{}))
-	m.doubt()
+	m.later()
 	for _, method := range writes {
 		require.NoError(t, try(method, "/api/v1/namespaces/shop"), method)
 	}
@@ -169,7 +217,7 @@ func TestNothingIsDoneOnAnothersCluster(t *testing.T) {
 // While it cannot be read whose member a cluster is, it is read and not written to.
 func TestNothingIsWrittenBeforeTheMarkIsRead(t *testing.T) {
 	m, _ := claimed(Known{})
-	g := &guard{m, through(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: http.StatusOK}, nil })}
+	g := &guard{m, "/proxied", through(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: http.StatusOK}, nil })}
 	for method, query := range map[string]string{http.MethodGet: "", http.MethodPatch: "?dryRun=All", http.MethodDelete: "", http.MethodPost: "?dryRun=None"} {
 		r, err := http.NewRequestWithContext(t.Context(), method, "https://cluster.example.com/api/v1/namespaces/shop"+query, strings.NewReader(""))
 		require.NoError(t, err)
@@ -183,13 +231,15 @@ type through func(*http.Request) (*http.Response, error)
 
 func (f through) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Nothing is written to a cluster before it is remembered: an agent that is started anew would not know it again.
-func TestAClusterIsRememberedBeforeItIsWrittenTo(t *testing.T) {
-	m, _ := claimed(Known{}, system("c1"))
-	full := errors.New("no space left on device")
-	m.claim.Remember = func(Known) error { return full }
-	require.ErrorIs(t, m.settle(context.WithoutCancel(t.Context())), full)
-	m.doubt()
-	m.claim.Remember = func(Known) error { return nil }
+// A cluster that cannot be remembered is known by its mark, and is tried to be remembered again.
+func TestAClusterIsRememberedInTheEnd(t *testing.T) {
+	m, remembered := claimed(Known{}, system("c1"))
+	keep := m.claim.Remember
+	m.claim.Remember = func(Known) error { return errors.New("no space left on device") }
 	require.NoError(t, m.settle(t.Context()))
+	require.Zero(t, *remembered)
+	m.claim.Remember = keep
+	m.later()
+	require.NoError(t, m.check(t.Context()))
+	require.Equal(t, Known{"c1", "A"}, *remembered)
 }
