@@ -22,6 +22,8 @@ var ErrDenied = errors.New("the server does not permit it")
 // holder is whom credentials were made for.
 type holder struct {
 	name string
+	// account is the public key of the account that they were made in.
+	account string
 	// agent says that they are of a member's agent: signed with the scoped key.
 	agent bool
 	// publish are the subjects that they may publish to, where they say so themselves.
@@ -48,24 +50,18 @@ func holderOf(text []byte) (holder, error) {
 	if err != nil {
 		return holder{}, err
 	}
-	return holder{name: claims.Name, agent: roleOf(claims) != "", publish: claims.Pub.Allow}, nil
+	return holder{name: claims.Name, account: AccountOf(claims), agent: roleOf(claims) != "", publish: claims.Pub.Allow}, nil
 }
 
-// AccountOf is the public key of the account that the text of a .creds file was made in.
-func AccountOf(text []byte) (string, error) {
-	token, err := jwt.ParseDecoratedJWT(text)
-	if err != nil {
-		return "", fmt.Errorf("credentials: %w", err)
-	}
-	claims, err := jwt.DecodeUserClaims(token)
-	if err != nil {
-		return "", fmt.Errorf("credentials: %w", err)
-	}
-	return Account(claims), nil
+// Account is the public key of the account that the credentials are of which the options lead to; empty where a wallet holds them, or there are
+// none.
+func (o Options) Account() (string, error) {
+	e, err := o.resolve(spared)
+	return e.holder.account, err
 }
 
-// Account is the public key of the account that a user was made in, by the account itself or by one of its signing keys.
-func Account(claims *jwt.UserClaims) string { return cmp.Or(claims.IssuerAccount, claims.Issuer) }
+// AccountOf is the public key of the account that a user was made in, by the account itself or by one of its signing keys.
+func AccountOf(claims *jwt.UserClaims) string { return cmp.Or(claims.IssuerAccount, claims.Issuer) }
 
 // RoleTag opens the tag of a user that says its role.
 const RoleTag = "flotilla-role:"

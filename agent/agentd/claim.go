@@ -1,19 +1,15 @@
 package agentd
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"time"
 
 	"flotilla/agent/target/kube"
 	"flotilla/agent/upgrader"
-	"flotilla/bus"
 	"flotilla/bus/loop"
 	"flotilla/bus/member"
-	"flotilla/configs/files"
 	"flotilla/core/api"
 )
 
@@ -61,30 +57,17 @@ func readKnown(vault member.Vault) (known kube.Known, err error) {
 	return known, json.Unmarshal(text, &known)
 }
 
-// account is that of the fleet which the agent's credentials are of; empty where a NATS context names them, or nothing does.
+// account is that of the fleet which the agent's credentials are of; empty where nothing says it.
 func (a *Agent) account() (string, error) {
-	if o := a.o.bus(a.wallet); o.ByWallet() {
-		account, enrolled := a.wallet.Account()
-		if !enrolled {
-			return "", kube.ErrNotEnrolled
-		}
-		return account, nil
+	o := a.o.bus(a.wallet)
+	if !o.ByWallet() {
+		return o.Account()
 	}
-	if text := a.o.CredsText; len(text) > 0 {
-		return bus.AccountOf(text)
+	account, enrolled := a.wallet.Account()
+	if !enrolled {
+		return "", kube.ErrNotEnrolled
 	}
-	path := a.o.Config.Bus.Creds
-	if a.o.Config.Bus.Context == "" {
-		path = cmp.Or(path, os.Getenv("NATS_CREDS"))
-	}
-	if path == "" {
-		return "", nil
-	}
-	text, err := files.Read(path, files.Small)
-	if err != nil {
-		return "", fmt.Errorf("reading which fleet the agent is of: %w", err)
-	}
-	return bus.AccountOf(text)
+	return account, nil
 }
 
 // ours is nil once the cluster is seen to be the member's own; a member that is none cannot be taken for another.

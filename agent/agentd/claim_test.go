@@ -96,6 +96,18 @@ func clusterOf(t *testing.T, member *atomic.Value) *kube.Target {
 	return made
 }
 
+// A cluster that makes its own machines is guarded where those are made, too.
+func TestMachinesAreOfTheMembersOwnCluster(t *testing.T) {
+	var member atomic.Value
+	member.Store("oslo")
+	o := Options{Config: configs.DefaultAgent()}
+	o.Config.Member = "berlin"
+	unreachable(t, &o)
+	view, err := (&Agent{o: o, target: clusterOf(t, &member)}).toManagement()
+	require.NoError(t, err)
+	require.ErrorContains(t, view.Check(t.Context()), "the agent does nothing on the cluster, which is member \"oslo\"")
+}
+
 // begun is a driver that tells when it is asked to carry something out.
 type begun struct {
 	none.Driver

@@ -221,6 +221,18 @@ func TestChecksBefore(t *testing.T) {
 	}
 }
 
+// On a cluster that cannot be taken for the member nothing is begun, whatever checks are left out.
+func TestNothingIsBegunOnAnothersCluster(t *testing.T) {
+	t.Parallel()
+	h, m := newHub(t), newMember(t)
+	h.start(m, t.TempDir(), func(o *Options) { o.Ours = func(context.Context) error { return errors.New("it is member oslo") } })
+	op := full(1)
+	op.Checks = api.ChecksIgnore
+	h.command(op)
+	require.Equal(t, "it is member oslo", h.outcome(op, api.OutcomeBlocked).Message)
+	require.Empty(t, m.UpgradesBegun())
+}
+
 func TestChecksWarnOrAreLeftOut(t *testing.T) {
 	t.Parallel()
 	h, m := newHub(t), newMember(t)

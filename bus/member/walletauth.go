@@ -40,7 +40,7 @@ func (w *Wallet) Account() (account string, enrolled bool) {
 	if err != nil {
 		return "", true
 	}
-	return bus.Account(claims), true
+	return bus.AccountOf(claims), true
 }
 
 // choose is what to show to a server: a token that is to be traded, else the credentials for work while they hold,

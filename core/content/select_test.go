@@ -188,11 +188,13 @@ func TestSelectRefuses(t *testing.T) {
 	}{
 		"every reserved namespace at once": {
 			"", `[{group: "", version: v1, kind: Namespace, name: default}, {group: "", version: v1, kind: Namespace, name: kube-system},
-			      {group: "", version: v1, kind: Namespace, name: fleet-member-a, selectionScope: NamespaceOnly}]`,
+			      {group: "", version: v1, kind: Namespace, name: fleet-member-a, selectionScope: NamespaceOnly},
+			      {group: "", version: v1, kind: Namespace, name: flotilla-system}]`,
 			[]string{
 				`spec.resourceSelectors[0].name: found the reserved namespace default, ` + notReserved,
 				`spec.resourceSelectors[1].name: found the reserved namespace kube-system, ` + notReserved,
 				`spec.resourceSelectors[2].name: found the reserved namespace fleet-member-a, ` + notReserved,
+				`spec.resourceSelectors[3].name: found the reserved namespace flotilla-system, ` + notReserved,
 			},
 		},
 		"one object by two selectors": {

@@ -32,14 +32,21 @@ func TestAPlanDoesNotGuessBeyondTheTimeout(t *testing.T) {
 	}
 }
 
-// A run that a profile makes again after it was deleted is noted like the first.
-func TestAProfileNotesARunItMakesAgain(t *testing.T) {
+// rapidProfile makes a run to 1.29.9 for members at 1.29.2.
+func rapidProfile(t *testing.T) (*api.AutoUpgradeProfile, upgrade.View) {
+	t.Helper()
 	_, _, view := silentPair(t, "1.29.2")
 	catalog, err := version.NewCatalog(&api.VersionCatalogSpec{Kubernetes: []api.KubernetesRelease{{Version: "1.29.9", State: "GA", Regions: []string{"weu"}}}})
 	require.NoError(t, err)
 	view.Catalog = catalog
 	profile := &api.AutoUpgradeProfile{}
 	profile.Name, profile.Spec.Channel = "fast", api.ChannelRapid
+	return profile, view
+}
+
+// A run that a profile makes again after it was deleted is noted like the first.
+func TestAProfileNotesARunItMakesAgain(t *testing.T) {
+	profile, view := rapidProfile(t)
 	first := upgrade.Reconcile(upgrade.ProfileInput{Profile: profile, View: view, Now: benchNow})
 	require.NotNil(t, first.Create)
 	require.True(t, first.Changed)
@@ -93,12 +100,7 @@ func statesOf(plan *upgrade.RunPlan) map[string]api.UpdateState {
 
 // Whatever a profile noted last, once its run is there that is noted, and only once.
 func TestAProfileNotesARunThatExists(t *testing.T) {
-	_, _, view := silentPair(t, "1.29.2")
-	catalog, err := version.NewCatalog(&api.VersionCatalogSpec{Kubernetes: []api.KubernetesRelease{{Version: "1.29.9", State: "GA", Regions: []string{"weu"}}}})
-	require.NoError(t, err)
-	view.Catalog = catalog
-	profile := &api.AutoUpgradeProfile{}
-	profile.Name, profile.Spec.Channel = "fast", api.ChannelRapid
+	profile, view := rapidProfile(t)
 	made := upgrade.Reconcile(upgrade.ProfileInput{Profile: profile, View: view, Now: benchNow})
 	require.NotNil(t, made.Create)
 	runs := []upgrade.RunHead{{Name: made.Create.Run.Name, Profile: "fast", State: api.StateRunning}}

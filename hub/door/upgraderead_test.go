@@ -3,6 +3,7 @@ package door_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
+	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/stage"
 	"flotilla/hub/door"
@@ -130,6 +132,20 @@ func TestMembersShowTheirInventories(t *testing.T) {
 	h := fleet(t)
 	shown := must[api.MemberCluster](h, api.VerbGet, api.GetRequest{Kind: api.KindMemberCluster, Name: "berlin"})
 	require.Equal(t, "1.28.9", shown.Status.Inventory.ControlPlaneVersion)
+}
+
+// Agents that report the same cluster are a problem of the fleet.
+func TestMembersOfOneClusterAreAProblem(t *testing.T) {
+	h := fleet(t)
+	require.NotContains(t, h.problems(), "member/berlin SharedCluster")
+	require.NoError(t, h.server.Agent(t, "boston").PutInventory(bustest.Context(t), api.MemberInventory{ClusterResourceID: "berlin", ControlPlaneVersion: "1.28.9"}))
+	bustest.Eventually(t, func() error {
+		if _, shared := h.problems()["member/berlin SharedCluster"]; !shared {
+			return fmt.Errorf("problems are %v", h.problems())
+		}
+		return nil
+	})
+	require.Contains(t, h.problems()["member/berlin SharedCluster"].Message, "berlin, boston report the same cluster, berlin")
 }
 
 type plannedRuns struct {

@@ -169,16 +169,7 @@ func (m *mark) doubt() {
 
 // watch looks at the mark now and then, until ctx ends.
 func (m *mark) watch(ctx context.Context) {
-	ticks := time.NewTicker(markEvery)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-			_ = m.check(ctx) // whoever asks is told
-		}
-	}
+	every(ctx, markEvery, func() { _ = m.check(ctx) }) // whoever asks is told
 }
 
 // compared is nil when the cluster is the member's own.

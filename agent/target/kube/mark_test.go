@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -146,6 +147,8 @@ func TestOneLookIsForAllThatWait(t *testing.T) {
 		return true, nil, errors.New("the API server does not answer")
 	})
 	m, _ := claimed(Known{})
+	moment := elsewhen.Now()
+	m.claim.Now = func() time.Time { return moment }
 	m.client = clients.CoreV1()
 	failed := make(chan error)
 	for range 20 {

@@ -104,21 +104,28 @@ func (v *views) blind() bool {
 
 // poll wakes all owners now and then, as long as a kind is not watched.
 func (t *Target) poll(ctx context.Context) {
-	ticks := time.NewTicker(polling)
+	every(ctx, polling, func() {
+		if !t.views.blind() {
+			return
+		}
+		if owners, err := t.inventory.names(ctx); err == nil {
+			for some := range slices.Chunk(owners, unread/4) {
+				t.changes.tell(target.Change{Owners: some})
+			}
+		}
+	})
+}
+
+// every calls do after each interval, until ctx ends.
+func every(ctx context.Context, interval time.Duration, do func()) {
+	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
-		}
-		if !t.views.blind() {
-			continue
-		}
-		if owners, err := t.inventory.names(ctx); err == nil {
-			for some := range slices.Chunk(owners, unread/4) {
-				t.changes.tell(target.Change{Owners: some})
-			}
+			do()
 		}
 	}
 }
