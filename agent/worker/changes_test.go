@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/agent/disk"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/tests/elsewhen"
 )
@@ -134,4 +136,28 @@ func TestAChangeCountsOnAllBeforeIt(t *testing.T) {
 			require.Equal(t, "a", x.of("web")[0].Work)
 		})
 	}
+}
+
+// An agent that was away while the index changed and was then stored whole anew comes to the newest by one look: what was announced meanwhile
+// nobody tells it.
+func TestChangesOfAnIndexThatWasReplacedAreNotTheEnd(t *testing.T) {
+	h := newHub(t)
+	m := newMember(t, 0)
+	dir := t.TempDir()
+	stop := run(t, newWorker(t, h, m, dir))
+	h.placed()
+	stop()
+	secret := "{apiVersion: v1, kind: Secret, metadata: {name: extra, namespace: default}}"
+	h.change(h.session(), nil, h.entry("extra", 1, secret))
+	h.command(h.entry("extra", 1, secret), h.entry("web", 2, shop, other))
+	options := h.server.AgentOptions(t, "berlin")
+	h.server.Stop(t)
+	away, err := member.Connect(t.Context(), options, "berlin")
+	require.NoError(t, err)
+	t.Cleanup(away.Close)
+	w, err := New(Options{Member: "berlin", Hub: away, Target: m, Data: dir, Log: zerolog.Nop()})
+	require.NoError(t, err)
+	run(t, w)
+	h.server.Restart(t)
+	bustest.Eventually(t, func() error { return same(w.index.order().Generation, 3) })
 }

@@ -53,12 +53,16 @@ type Index interface {
 	Take(ctx context.Context, whole []byte, changes [][]byte, sequence uint64)
 }
 
-// readIndex takes the changes of the index that is held, as far as there are any, and where that does not come to what
-// was announced, the index as it is stored whole, with its changes. It returns the sequence of the newest that was taken.
+// readIndex takes the changes of the index that is held, as far as there are any. Where they do not come to what was announced it takes the
+// index as it is stored whole, with its changes. It does so too where nothing newer was announced: the index may have been stored anew after
+// those changes. It returns the sequence of the newest that was taken.
 func (p *Follower) readIndex(ctx context.Context) (uint64, error) {
 	want := p.hinted.Load()
+	if want <= p.taken {
+		want = 0
+	}
 	held, reached, fault := p.readChanges(ctx, want)
-	if fault != nil && !errors.Is(fault, bus.ErrNotOfHub) || reached {
+	if fault != nil && !errors.Is(fault, bus.ErrNotOfHub) || reached && want > 0 {
 		return p.taken, fault
 	}
 	body, sequence, err := p.o.Hub.Command(ctx, p.o.Kind)

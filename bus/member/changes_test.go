@@ -10,6 +10,7 @@ import (
 
 	"flotilla/bus/bustest"
 	"flotilla/bus/member"
+	"flotilla/bus/store"
 	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -21,45 +22,83 @@ import (
 // by itself.
 func TestAnIndexThatWasStoredWholeIsFoundWithoutAHint(t *testing.T) {
 	server := bustest.Start(t)
-	store := server.Lead(t)
+	i := writtenFor(t, server)
 	agent := server.Agent(t, "berlin")
 	var index followed
 	pursue(t, member.FollowerOptions{Hub: agent, Kind: subjects.CommandPlacement, Every: 20 * time.Millisecond, Index: &index})
-	head := streams.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, To: server.SealingKey(t, "berlin")}
-	publish := func(generation uint64, whole bool) {
-		t.Helper()
-		var err error
-		head.Order = api.Order{Epoch: 1, Term: 1, Generation: generation}
-		if whole {
-			head.Position = api.IndexPosition{Base: head.Order}
-			session := store.Keys.Session("berlin", head.To, head.Order)
-			head.Sequence, err = store.Commands.Publish(bustest.Context(t), head, api.PlacementCommand{Member: "berlin", Order: head.Order, Session: session}, head.Sequence)
-		} else {
-			head.Position.Number++
-			session := store.Keys.Session("berlin", head.To, head.Position.Base)
-			_, err = store.Commands.PublishChange(bustest.Context(t), head, session, api.PlacementDelta{Member: "berlin", Order: head.Order, Position: head.Position})
-		}
-		require.NoError(t, err)
-	}
-	reaches := func() {
-		t.Helper()
-		bustest.Eventually(t, func() error {
-			found, _ := index.Held()
-			if found.Position != head.Position {
-				return fmt.Errorf("%s is held, %s is stored", found.Position, head.Position)
-			}
-			return nil
-		})
-	}
-	publish(1, true)
-	publish(2, false)
-	reaches()
+	i.whole(1)
+	i.change(2)
+	i.reachedBy(&index)
 	require.NoError(t, agent.Deafen())
-	publish(3, true)
-	reaches()
-	publish(4, false)
-	publish(5, false)
-	reaches()
+	i.whole(3)
+	i.reachedBy(&index)
+	i.change(4)
+	i.change(5)
+	i.reachedBy(&index)
+}
+
+// An agent that heard hints before, and whose connection is cut while the index changes and is then stored whole anew, comes to the newest
+// as soon as it is back: it takes the change, which nobody announced to it, and looks further.
+func TestAnIndexThatWasStoredWholeIsFoundAfterACut(t *testing.T) {
+	server := bustest.Start(t)
+	i := writtenFor(t, server)
+	proxy := bustest.NewProxy(t, server)
+	options := server.AgentOptions(t, "berlin")
+	options.URL = proxy.URL()
+	agent, err := member.Connect(t.Context(), options, "berlin")
+	require.NoError(t, err)
+	t.Cleanup(agent.Close)
+	var index followed
+	pursue(t, member.FollowerOptions{Hub: agent, Kind: subjects.CommandPlacement, Index: &index})
+	i.whole(1)
+	i.change(2)
+	i.reachedBy(&index)
+	proxy.HoldReplies()
+	i.change(3)
+	i.whole(4)
+	proxy.Cut()
+	i.reachedBy(&index)
+}
+
+// written is the index of berlin as a hub writes it.
+type written struct {
+	t     *testing.T
+	store *store.Store
+	head  streams.CommandHead
+}
+
+func writtenFor(t *testing.T, server *bustest.Server) *written {
+	return &written{t: t, store: server.Lead(t), head: streams.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, To: server.SealingKey(t, "berlin")}}
+}
+
+func (w *written) whole(generation uint64) {
+	w.t.Helper()
+	w.head.Order = api.Order{Epoch: 1, Term: 1, Generation: generation}
+	w.head.Position = api.IndexPosition{Base: w.head.Order}
+	session := w.store.Keys.Session("berlin", w.head.To, w.head.Order)
+	var err error
+	w.head.Sequence, err = w.store.Commands.Publish(bustest.Context(w.t), w.head, api.PlacementCommand{Member: "berlin", Order: w.head.Order, Session: session}, w.head.Sequence)
+	require.NoError(w.t, err)
+}
+
+func (w *written) change(generation uint64) {
+	w.t.Helper()
+	w.head.Order = api.Order{Epoch: 1, Term: 1, Generation: generation}
+	w.head.Position.Number++
+	session := w.store.Keys.Session("berlin", w.head.To, w.head.Position.Base)
+	_, err := w.store.Commands.PublishChange(bustest.Context(w.t), w.head, session, api.PlacementDelta{Member: "berlin", Order: w.head.Order, Position: w.head.Position})
+	require.NoError(w.t, err)
+}
+
+func (w *written) reachedBy(index *followed) {
+	w.t.Helper()
+	bustest.Eventually(w.t, func() error {
+		found, _ := index.Held()
+		if found.Position != w.head.Position {
+			return fmt.Errorf("%s is held, %s is stored", found.Position, w.head.Position)
+		}
+		return nil
+	})
 }
 
 // followed is an index of which only the position matters.
