@@ -2,6 +2,7 @@ package agentd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -66,7 +67,7 @@ func (a *Agent) heart(conn *member.Conn, w *worker.Worker, folder *folder, renew
 		Sources: beat.Sources{
 			Price: price, Observed: observer.Properties, Holds: w.Holds, Unlisted: w.Unlisted,
 			Trouble: func() string { return cmp.Or(trouble(), observer.Trouble()) },
-			Renewal: renewal, Forbidden: a.forbidden(), Fit: folder.writable,
+			Renewal: renewal, Forbidden: a.forbidden(), Fit: func() error { return errors.Join(conn.Twin(), folder.writable()) },
 		},
 	}), nil
 }

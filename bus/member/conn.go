@@ -24,6 +24,7 @@ type Conn struct {
 	brings bool
 
 	hints hints
+	twin  twin
 }
 
 // Connect connects as the agent of member ("flotilla-agent/<member>/<version>") and returns at
@@ -89,7 +90,43 @@ func (a *Conn) Close() {
 func (a *Conn) PutHeartbeat(ctx context.Context, h api.Heartbeat) error {
 	h.Header = api.NewHeader(api.KindHeartbeat)
 	h.Member = a.member
-	return a.put(ctx, api.AgentJoining, "heartbeat", a.conn.Fleet.BucketSubject(subjects.Heartbeat, a.member), h, nil, bus.MaxHeartbeat)
+	text, err := json.Marshal(h)
+	if err == nil {
+		err = a.may(api.AgentJoining)
+	}
+	if err != nil {
+		return fmt.Errorf("heartbeat: %w", err)
+	}
+	expected := a.twin.expected()
+	sequence, err := a.sendHeartbeat(ctx, text, expected)
+	other := expected > 0 && bus.IsWrongSequence(err)
+	if other {
+		sequence, err = a.sendHeartbeat(ctx, text, 0)
+	}
+	if err != nil {
+		a.twin.unknown()
+		return err
+	}
+	a.twin.stored(sequence, other)
+	return nil
+}
+
+// sendHeartbeat stores a heartbeat where the newest has that sequence, 0 whatever it has.
+func (a *Conn) sendHeartbeat(ctx context.Context, text []byte, expected uint64) (sequence uint64, err error) {
+	m := nats.NewMsg(a.conn.Fleet.BucketSubject(subjects.Heartbeat, a.member))
+	m.Data = text
+	if expected > 0 {
+		bus.Expect(m, expected)
+	}
+	return a.sendMsg(ctx, "heartbeat", m, bus.MaxHeartbeat)
+}
+
+// Twin is an ErrTwin that says what to do while another agent proves itself as the same member, nil while none does.
+func (a *Conn) Twin() error {
+	if !a.twin.there() {
+		return nil
+	}
+	return fmt.Errorf("%w: stop one of the two; where the other is not known, type flotilla member revoke %s, and enrol anew", ErrTwin, a.member)
 }
 
 // PutInventory stores the member's inventory and returns when the server has it. ErrTooLarge above
@@ -133,11 +170,15 @@ func (a *Conn) put(ctx context.Context, role, what, subject string, value any, p
 
 // send stores a body, and returns its sequence.
 func (a *Conn) send(ctx context.Context, what, subject string, body []byte, limit int) (sequence uint64, err error) {
-	if len(body) > limit {
-		return 0, fmt.Errorf("%s: %w: %d bytes, at most %d", what, bus.ErrTooLarge, len(body), limit)
-	}
 	m := nats.NewMsg(subject)
 	m.Data = body
+	return a.sendMsg(ctx, what, m, limit)
+}
+
+func (a *Conn) sendMsg(ctx context.Context, what string, m *nats.Msg, limit int) (sequence uint64, err error) {
+	if len(m.Data) > limit {
+		return 0, fmt.Errorf("%s: %w: %d bytes, at most %d", what, bus.ErrTooLarge, len(m.Data), limit)
+	}
 	ctx, cancel := context.WithTimeout(ctx, bus.PublishTimeout)
 	defer cancel()
 	ack, err := a.conn.PublishAmong(ctx, m)

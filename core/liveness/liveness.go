@@ -17,6 +17,7 @@ const (
 	ReasonNoHeartbeat = "NoHeartbeat"
 	ReasonLeaving     = "Leaving"
 	ReasonRevoked     = api.CredentialsRevoked
+	ReasonTwoAgents   = "TwoAgents"
 )
 
 // Thresholds are the ages that decide.
@@ -47,6 +48,8 @@ type Input struct {
 	Age       time.Duration
 	// Previous is the record as it stands, nil when there is none.
 	Previous *api.MemberRecord
+	// DoubledUntil is until when two agents count as proving themselves as this member; zero when they do not.
+	DoubledUntil time.Time
 	// Identity is how its agent proves who it is, nil where the hub does not know.
 	Identity *api.Identity
 	// ReadableSince is when heartbeats became readable; zero while they are not.
@@ -85,6 +88,8 @@ func Judge(in Input) Verdict {
 		return Verdict{State: api.MemberUnknown, Reason: ReasonRevoked, Message: enrolment.RevokedText(in.Identity)}
 	case in.silent():
 		return in.judgeSilent()
+	case in.Now.Before(in.DoubledUntil):
+		return Verdict{State: api.MemberNotReady, Reason: ReasonTwoAgents, Message: twoAgentsText(in.Name), Recheck: earlier(in.turns(), in.DoubledUntil)}
 	case !in.Heartbeat.Healthy:
 		return Verdict{State: api.MemberNotReady, Reason: ReasonUnhealthy, Message: unhealthyText(in.Heartbeat), Recheck: in.turns()}
 	}
@@ -150,6 +155,11 @@ func leavingText(spec *api.MemberCluster) string {
 		return "leaves the fleet; what was placed there is deleted first"
 	}
 	return "leaves the fleet; what was placed there stays"
+}
+
+func twoAgentsText(name string) string {
+	return fmt.Sprintf("two agents prove themselves as this member in turn, one of them from a copy of the data directory or with a stolen key: stop it; "+
+		"where it is not known, flotilla member revoke %s refuses both, and the right one enrols anew", name)
 }
 
 func unhealthyText(h *api.Heartbeat) string {

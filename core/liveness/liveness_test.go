@@ -62,6 +62,12 @@ func TestJudge(t *testing.T) {
 			State: api.MemberUnknown, Reason: ReasonRevoked,
 			Message: "its agent was revoked at 2026-11-20T12:00:00Z by anna; for another: flotilla member enrol berlin > berlin.token",
 		}},
+		"two agents": {member(func(in *Input) { in.DoubledUntil = now.Add(time.Second) }), Verdict{
+			State: api.MemberNotReady, Reason: ReasonTwoAgents, Message: twoAgentsText("berlin"), Recheck: now.Add(time.Second),
+		}},
+		"two agents, of which one was stopped": {member(func(in *Input) { in.DoubledUntil = now }), Verdict{
+			State: api.MemberReady, Reason: ReasonHealthy, Message: "sends heartbeats and is healthy", Recheck: now.Add(timeout + time.Millisecond),
+		}},
 		"revoked and heard all the same": {member(func(in *Input) {
 			at := metav1.NewTime(now)
 			in.Identity = &api.Identity{Name: "berlin", Revoked: &at, RevokedBy: "anna"}

@@ -44,7 +44,7 @@ func Record(in Input) Plan {
 			p.Recheck = earlier(p.Recheck, due)
 		}
 	}
-	if p.Write && (in.Previous == nil || in.Previous.State != r.State) {
+	if p.Write && in.turned(&r) {
 		p.Events = []api.Audit{in.event(&r)}
 	}
 	if p.Write {
@@ -53,6 +53,12 @@ func Record(in Input) Plan {
 		p.Events = append(p.Events, in.misnamed(&r)...)
 	}
 	return p
+}
+
+// turned says that the state of the member is another, or that two agents prove themselves as it, or do so no more.
+func (in *Input) turned(r *api.MemberRecord) bool {
+	p := in.Previous
+	return p == nil || p.State != r.State || (p.Reason == ReasonTwoAgents) != (r.Reason == ReasonTwoAgents)
 }
 
 // abandoned says that no agent speaks for a member that nobody admitted, or not any more.

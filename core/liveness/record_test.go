@@ -136,6 +136,22 @@ func TestTimesTurnWithWhatTheyBelongTo(t *testing.T) {
 	require.Equal(t, back.Now, p.Record.LastSeen.UTC())
 }
 
+// A member that is NotReady already is told of once more when a second agent is noticed, and when that is gone.
+func TestTwoAgentsAreAnEventOfTheirOwn(t *testing.T) {
+	in := member(func(in *Input) { in.Heartbeat.Healthy = false })
+	two := after(t, in, time.Minute, func(in *Input) { in.DoubledUntil = in.Now.Add(time.Minute) })
+	p := Record(two)
+	require.Len(t, p.Events, 1)
+	require.Equal(t, "NotReady, was NotReady: "+twoAgentsText("berlin"), p.Events[0].Message)
+	still := after(t, two, time.Second, func(in *Input) { in.DoubledUntil = in.Now.Add(time.Minute) })
+	require.Empty(t, Record(still).Events)
+	gone := after(t, two, time.Hour, func(in *Input) { in.DoubledUntil = time.Time{} })
+	p = Record(gone)
+	require.Len(t, p.Events, 1)
+	require.Contains(t, p.Events[0].Message, "NotReady, was NotReady: ")
+	require.Empty(t, Record(after(t, gone, time.Second, func(in *Input) { in.Heartbeat.Message = "disk" })).Events)
+}
+
 // However often a silent member is looked at, nothing changes: neither by the rounding of ages nor by
 // the passing of time.
 func TestSilenceIsWrittenOnce(t *testing.T) {

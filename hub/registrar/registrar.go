@@ -45,6 +45,7 @@ type Registrar struct {
 	mu      sync.Mutex
 	written map[string]time.Time // by member, of this process
 	garbled map[string]bool      // members whose newest heartbeat could not be read
+	boots   map[string]*liveness.Boots
 	parsed  watch.Parsed[*api.MemberCluster]
 }
 
@@ -65,7 +66,7 @@ func New(leader *store.Store, o Options) *Registrar {
 		records:    store.Writes[api.MemberRecord](a, subjects.Members),
 		identities: store.Reads[api.Identity](a, subjects.Identities),
 		heartbeats: watch.ValuesOf[api.Heartbeat](leader.Heartbeats),
-		written:    map[string]time.Time{}, garbled: map[string]bool{},
+		written:    map[string]time.Time{}, garbled: map[string]bool{}, boots: map[string]*liveness.Boots{},
 	}
 	r.queue = loop.New(loop.Options{Workers: workers, Now: leader.Now, Failed: r.failed, Runs: o.Runs})
 	return r
@@ -133,6 +134,7 @@ func (r *Registrar) gather(member string) (liveness.Input, uint64, error) {
 	heartbeat, entry := r.heartbeats.Get(member)
 	if heartbeat != nil {
 		in.Heartbeat, in.Age = heartbeat, r.store.Heartbeats.Age(entry, now)
+		in.DoubledUntil = r.hear(member, heartbeat, now.Add(-in.Age))
 	}
 	record, revision, found, err := r.records.Find(member)
 	if err != nil && heartbeat == nil { // else a heartbeat says anew all that the record held
@@ -143,6 +145,19 @@ func (r *Registrar) gather(member string) (liveness.Input, uint64, error) {
 	}
 	r.noteGarbled(member, heartbeat == nil && entry.Sequence != 0)
 	return in, revision, nil
+}
+
+// hear notes which start of its agent a heartbeat is of, and returns until when two agents count as speaking for the member.
+func (r *Registrar) hear(member string, h *api.Heartbeat, at time.Time) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	boots := r.boots[member]
+	if boots == nil {
+		boots = &liveness.Boots{}
+		r.boots[member] = boots
+	}
+	boots.Hear(h, at)
+	return boots.DoubledUntil(r.options.Thresholds.Timeout)
 }
 
 func (r *Registrar) act(ctx context.Context, member string, revision uint64, plan liveness.Plan) (time.Time, error) {
@@ -193,6 +208,7 @@ func (r *Registrar) forget(member string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.written, member)
+	delete(r.boots, member)
 	delete(r.garbled, member)
 	r.parsed.Drop(member)
 }

@@ -156,6 +156,37 @@ func TestStates(t *testing.T) {
 	h.told(t, "berlin", "MemberJoining", "MemberReady", "MemberNotReady", "MemberLeaving")
 }
 
+// Two agents with the same identity are told of while heartbeats of both come, and no longer.
+func TestTwoAgentsWithOneIdentityAreToldOf(t *testing.T) {
+	h := start(t, liveness.Thresholds{})
+	agents := []*member.Conn{h.server.Agent(t, "berlin"), h.server.Agent(t, "berlin")}
+	h.admit(t, "berlin", asItIs)
+	h.eventually(t, "berlin", api.MemberJoining)
+	sequence := uint64(0)
+	send := func(of int) {
+		sequence++
+		beat(t, agents[of], func(b *api.Heartbeat) {
+			b.Boot, b.Sequence, b.IntervalSeconds, b.AgentVersion = fmt.Sprint("boot-", of), sequence, 1, fmt.Sprint("v", sequence)
+		})
+		bustest.Eventually(t, func() error {
+			if record, _, _ := h.records.Get("berlin"); record.AgentVersion != fmt.Sprint("v", sequence) {
+				return fmt.Errorf("the record is of agent %s", record.AgentVersion)
+			}
+			return nil
+		})
+	}
+	send(0)
+	h.eventually(t, "berlin", api.MemberReady)
+	send(1)
+	require.Equal(t, api.MemberReady, h.eventually(t, "berlin", api.MemberReady).State, "it may have been started anew")
+	send(0)
+	record := h.eventually(t, "berlin", api.MemberNotReady)
+	require.Equal(t, liveness.ReasonTwoAgents, record.Reason)
+	require.Contains(t, record.Message, "flotilla member revoke berlin")
+	h.eventually(t, "berlin", api.MemberReady)
+	h.told(t, "berlin", "MemberJoining", "MemberReady", "MemberNotReady", "MemberReady")
+}
+
 // told waits until the audit stream holds exactly these reasons about a member.
 func (h *house) told(t *testing.T, member string, want ...string) {
 	client := h.server.Inspector(t)
