@@ -23,7 +23,7 @@ type cares struct {
 }
 
 func (c *lifecycle) cares(l *look) *cares {
-	command, commanded := c.ledger.command()
+	command, commanded := c.ledger.wanted()
 	out := &cares{
 		commanded: commanded, leaving: commanded && command.Leaving,
 		holders: map[string]*api.Disruption{}, launches: map[string]*launch{}, discarded: map[string]bool{},
@@ -115,6 +115,9 @@ func (c *lifecycle) node(ctx context.Context, name string) (time.Time, error) {
 
 // mark writes on a node what is to become of it, and looks again: node and command may be others by now.
 func (c *lifecycle) mark(ctx context.Context, s *nodeCare) (*nodeCare, error) {
+	if err := c.o.Hub.Twin(); err != nil {
+		return nil, err
+	}
 	if err := c.update(ctx, s.node, s.care.mark); err != nil {
 		return nil, err
 	}
@@ -127,6 +130,9 @@ func (c *lifecycle) mark(ctx context.Context, s *nodeCare) (*nodeCare, error) {
 func (c *lifecycle) dismiss(ctx context.Context, s *nodeCare) (time.Time, error) {
 	if !ours(s.node) && !foreign(s.node, s.care.launch) {
 		return c.o.Hub.Now().Add(lookAgain), nil
+	}
+	if err := c.o.Hub.Twin(); err != nil {
+		return time.Time{}, err
 	}
 	err := c.delete(ctx, s.node, s.care.id)
 	if err == nil {

@@ -18,8 +18,10 @@ func (c *lifecycle) hold(ctx context.Context) (time.Time, error) {
 	if !able {
 		return time.Time{}, nil
 	}
-	command, commanded := c.ledger.command()
-	if commanded && command.Leaving {
+	if command, commanded := c.ledger.command(); commanded && command.Leaving {
+		if !c.ledger.heard() {
+			return time.Time{}, nil // the member may have come back since
+		}
 		return time.Time{}, release(ctx, by)
 	}
 	if err := c.call(ctx, by.Hold); err != nil {

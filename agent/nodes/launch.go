@@ -22,11 +22,14 @@ const maxFailed = 300
 
 // begin notes launches on the disk that were not begun before, and has the provider asked.
 func (c *lifecycle) begin(d *api.Disruption) error {
-	command, _ := c.ledger.command()
+	command, _ := c.ledger.wanted()
 	for i := range d.Replacements {
 		r := &d.Replacements[i]
 		if _, begun := c.ledger.launch(r.Name); begun || refuse(r, command) != "" {
 			continue
+		}
+		if err := c.o.Hub.Twin(); err != nil {
+			return err
 		}
 		pool := poolOf(r, command)
 		if err := c.ledger.save(newLaunch(c.o.Member, d.ID, r, pool, c.o.Hub.Now())); err != nil {
@@ -65,8 +68,11 @@ func (c *lifecycle) launch(ctx context.Context, name string) (time.Time, error) 
 	}
 	defer c.asks.leave(name)
 	one, ok := c.ledger.launch(name)
-	if !ok {
+	if !ok || !c.ledger.heard() {
 		return time.Time{}, nil
+	}
+	if err := c.o.Hub.Twin(); err != nil {
+		return time.Time{}, err
 	}
 	l, err := c.look(ctx)
 	if err != nil {

@@ -65,6 +65,7 @@ type ledger struct {
 	commands *disk.Newest[api.DisruptionCommand]
 	running  map[string]*api.Disruption // of the newest command, by id
 	launches map[string]launch          // by name
+	asked    bool                       // this process knows the hub's newest command
 }
 
 const (
@@ -92,10 +93,27 @@ func (l *ledger) accept(body []byte, now time.Time) (changed bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	changed, err = l.commands.Accept(body, now)
+	l.asked = l.asked || err == nil || errors.Is(err, disk.ErrOlder)
 	if changed {
 		l.index()
 	}
 	return changed, err
+}
+
+// heard says that this process has read the hub's newest command. Before that what is on the disk may be of a copy from before, and long
+// over.
+func (l *ledger) heard() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asked
+}
+
+// wanted is the newest command, once the hub was heard; false before that, and when there never was one. It must not be changed.
+func (l *ledger) wanted() (*api.DisruptionCommand, bool) {
+	if !l.heard() {
+		return &api.DisruptionCommand{}, false
+	}
+	return l.command()
 }
 
 // index lays out the newest command.
@@ -125,7 +143,7 @@ func (l *ledger) disruption(id string) *api.Disruption {
 
 // wants reports whether the node of a launch is still asked for, which it is while nobody says anything.
 func (l *ledger) wants(one *launch) bool {
-	if _, commanded := l.command(); !commanded {
+	if _, commanded := l.wanted(); !commanded {
 		return true
 	}
 	d := l.disruption(one.Disruption)

@@ -76,7 +76,7 @@ func newLifecycle(o *Options, tell func(ctx context.Context, node string) error)
 	c.disruptions = queue(disruptionWorkers, "disruption", 10*time.Second)
 	c.machines = queue(machineWorkers, "machine", 30*time.Second)
 	c.pursuit = member.NewFollower(member.FollowerOptions{
-		Hub: o.Hub, Kind: subjects.CommandDisruption, Every: o.PollEvery, Take: c.take, Idle: func(context.Context) { o.Hub.CompareResults() },
+		Hub: o.Hub, Kind: subjects.CommandDisruption, Every: o.PollEvery, Take: c.take, None: c.none, Idle: func(context.Context) { o.Hub.CompareResults() },
 	})
 	return c, nil
 }
@@ -125,6 +125,7 @@ func (c *lifecycle) setTrouble(text string) {
 // take takes over the stored command when it is newer.
 func (c *lifecycle) take(_ context.Context, body []byte, sequence uint64) {
 	before, _ := c.ledger.command()
+	waited := !c.ledger.heard()
 	changed, err := c.ledger.accept(body, c.o.Hub.Now())
 	switch {
 	case errors.Is(err, disk.ErrOlder):
@@ -135,13 +136,20 @@ func (c *lifecycle) take(_ context.Context, body []byte, sequence uint64) {
 	default:
 		c.setTrouble("")
 	}
-	if changed {
+	if changed || waited && c.ledger.heard() {
 		c.machines.Add(holdKey)
 		c.looker.spoil() // the hub may know of nodes that came after the last look
 		for i := range before.Disruptions {
 			c.disruptions.Add(before.Disruptions[i].ID)
 		}
 		c.nodes.Add(everyNode)
+	}
+}
+
+// none says that the hub has no command though the disk has one.
+func (c *lifecycle) none() {
+	if command, known := c.ledger.command(); known && !c.ledger.heard() {
+		c.setTrouble(fmt.Sprintf("the hub has no command about the nodes of member %s, and the agent's disk has %s: nothing of that is done before the hub has given one", c.o.Member, command.Order))
 	}
 }
 

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 )
@@ -365,4 +369,139 @@ func TestAMachineIsGone(t *testing.T) {
 	require.True(t, s.member.LoseMachine("n1"))
 	s.phase("d1", api.PhaseDone)
 	require.False(t, slices.Contains(s.member.Machines(), "n1"))
+}
+
+// What the disk says is wanted may be of a copy from before: nothing that cannot be taken back is begun before a command was read.
+func TestNothingIsBegunBeforeTheHubWasAsked(t *testing.T) {
+	s := newScene(t, "a", "b")
+	away, err := member.Connect(t.Context(), bus.Options{Fleet: bustest.Fleet, URL: "nats://127.0.0.1:1", Getenv: func(string) string { return "" }}, "berlin")
+	require.NoError(t, err)
+	t.Cleanup(away.Close)
+	command := api.DisruptionCommand{
+		Header: api.NewHeader(api.KindDisruptionCommand), Member: "berlin", Order: api.Order{Epoch: 1, Term: 1, Generation: 1},
+		Pools: []api.PoolTemplate{general()}, Disruptions: []api.Disruption{draining("one", "a"), launching("two", "b")},
+	}
+	body, err := json.Marshal(command)
+	require.NoError(t, err)
+	open := func() *lifecycle {
+		n, err := New(Options{Member: "berlin", Hub: away, Target: s.member, Provider: s.provider, Data: s.data, Log: s.server.Log()})
+		require.NoError(t, err)
+		return n.lifecycle
+	}
+	before := open()
+	before.take(t.Context(), body, 1)
+
+	c := open()
+	for _, heard := range [][]byte{nil, []byte("{")} {
+		if heard != nil {
+			c.take(t.Context(), heard, 1)
+		}
+		for _, node := range []string{"a", "b"} {
+			_, err = c.node(t.Context(), node)
+			require.NoError(t, err)
+			require.Nil(t, s.node(node).DeletionTimestamp)
+			require.False(t, outgoing(s.node(node).Spec.Taints))
+		}
+		require.NoError(t, c.begin(&command.Disruptions[1]))
+		require.Empty(t, c.ledger.all())
+	}
+	c.none()
+	require.Contains(t, c.trouble(), "the agent's disk has 1.1.1")
+
+	c.take(t.Context(), body, 1)
+	require.Empty(t, c.trouble())
+	for range 2 {
+		_, err = c.node(t.Context(), "a")
+		require.NoError(t, err)
+	}
+	require.NotNil(t, s.node("a").DeletionTimestamp)
+	require.NoError(t, c.begin(&command.Disruptions[1]))
+	require.Len(t, c.ledger.all(), 1)
+
+	begun := open() // as after a restart: the launch is on the disk, and the provider was never asked
+	_, err = begun.machine(t.Context(), launchKey+command.Disruptions[1].Replacements[0].Name)
+	require.NoError(t, err)
+	require.Nil(t, begun.ledger.all()[0].Launched)
+	begun.take(t.Context(), body, 1)
+	_, err = begun.machine(t.Context(), launchKey+command.Disruptions[1].Replacements[0].Name)
+	require.NoError(t, err)
+	require.NotNil(t, begun.ledger.all()[0].Launched)
+}
+
+// What the command of an older disk does not say is taken off no node, and Karpenter is let go of by none.
+func TestNothingIsTakenBackBeforeTheHubWasAsked(t *testing.T) {
+	s := newScene(t, "a")
+	command := api.DisruptionCommand{
+		Header: api.NewHeader(api.KindDisruptionCommand), Member: "berlin", Order: api.Order{Epoch: 1, Term: 1, Generation: 1}, Leaving: true,
+	}
+	body, err := json.Marshal(command)
+	require.NoError(t, err)
+	holder := &shared{Provider: s.provider}
+	open := func() *lifecycle {
+		n, err := New(Options{Member: "berlin", Hub: s.server.Agent(t, "berlin"), Target: s.member, Provider: holder, Data: s.data, Log: s.server.Log()})
+		require.NoError(t, err)
+		return n.lifecycle
+	}
+	before := open()
+	before.take(t.Context(), body, 1)
+	require.NoError(t, s.member.UpdateNode(t.Context(), "a", func(n *corev1.Node) {
+		n.Spec.Taints = append(n.Spec.Taints, disrupted)
+		annotate(n, api.AnnotationDisruption, "newer")
+		n.Finalizers = append(n.Finalizers, api.FinalizerTermination)
+	}))
+	c := open()
+	_, err = c.node(t.Context(), "a")
+	require.NoError(t, err)
+	require.True(t, outgoing(s.node("a").Spec.Taints))
+	require.True(t, ours(s.node("a")))
+	_, err = c.machine(t.Context(), holdKey)
+	require.NoError(t, err)
+	_, releases := holder.count()
+	require.Zero(t, releases)
+	newer := &launch{Disruption: "newer"}
+	require.True(t, c.ledger.wants(newer))
+	c.take(t.Context(), body, 1)
+	require.False(t, c.ledger.wants(newer))
+	_, err = c.machine(t.Context(), holdKey)
+	require.NoError(t, err)
+	_, releases = holder.count()
+	require.Equal(t, 1, releases)
+	_, err = c.node(t.Context(), "a")
+	require.NoError(t, err)
+	require.False(t, outgoing(s.node("a").Spec.Taints))
+	require.False(t, ours(s.node("a")))
+}
+
+// While another agent speaks for the member this one begins nothing with its nodes.
+func TestTwinsBeginNothing(t *testing.T) {
+	s := newScene(t, "a", "b")
+	agents := []*member.Conn{s.server.Agent(t, "berlin"), s.server.Agent(t, "berlin")}
+	for range 6 {
+		for _, a := range agents {
+			require.NoError(t, a.PutHeartbeat(bustest.Context(t), api.Heartbeat{Healthy: true}))
+		}
+	}
+	n, err := New(Options{Member: "berlin", Hub: agents[0], Target: s.member, Provider: s.provider, Data: s.data, Log: s.server.Log()})
+	require.NoError(t, err)
+	command := api.DisruptionCommand{
+		Header: api.NewHeader(api.KindDisruptionCommand), Member: "berlin", Order: api.Order{Epoch: 1, Term: 1, Generation: 1},
+		Pools: []api.PoolTemplate{general()}, Disruptions: []api.Disruption{draining("one", "a"), launching("two", "b")},
+	}
+	body, err := json.Marshal(command)
+	require.NoError(t, err)
+	c := n.lifecycle
+	c.take(t.Context(), body, 1)
+	_, err = c.node(t.Context(), "a")
+	require.ErrorIs(t, err, member.ErrTwin)
+	require.False(t, outgoing(s.node("a").Spec.Taints))
+	require.ErrorIs(t, c.begin(&command.Disruptions[1]), member.ErrTwin)
+	require.NoError(t, c.ledger.save(newLaunch("berlin", "two", &command.Disruptions[1].Replacements[0], &command.Pools[0], c.o.Hub.Now())))
+	_, err = c.machine(t.Context(), launchKey+command.Disruptions[1].Replacements[0].Name)
+	require.ErrorIs(t, err, member.ErrTwin)
+	care, err := c.careFor(t.Context(), "a")
+	require.NoError(t, err)
+	care.node.Finalizers = append(care.node.Finalizers, api.FinalizerTermination)
+	_, err = c.dismiss(t.Context(), care)
+	require.ErrorIs(t, err, member.ErrTwin)
+	require.Nil(t, s.node("a").DeletionTimestamp)
 }

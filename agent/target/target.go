@@ -24,6 +24,10 @@ type Target interface {
 	// Intend says which objects an owner may have here from now on, before any of them is written: the target
 	// remembers it beside them, so that an agent that lost its disk forgets nothing. None forgets the owner.
 	Intend(ctx context.Context, owner string, refs []api.ObjectRef) error
+	// Follow has the member remember the order of a command before the agent acts on it, and returns the newest order that the member
+	// remembers: a later one than was given where the disk of the agent is older than the member. What another agent had the member
+	// remember may be noticed a minute later.
+	Follow(ctx context.Context, order api.Order) (newest api.Order, err error)
 	// Owned lists the objects of one owner with their status.
 	Owned(ctx context.Context, owner string) ([]*unstructured.Unstructured, error)
 	// Get reads one object with its status. IsNotFound when there is none.

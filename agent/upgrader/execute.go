@@ -43,14 +43,15 @@ const (
 )
 
 // next is the operation to work on: the one that was started and has no result, else the one that is
-// wanted, if it has none. With repeat the result of one that ended is told again: the hub asks for it.
+// wanted, if it has none. With repeat the result of one that ended is told again: the hub asks for it. None is begun
+// before the hub was heard.
 func (u *Upgrader) next(repeat bool) (record, bool) {
 	if r, ok := u.ledger.started(); ok {
 		return r, true
 	}
 	r, ok := u.ledger.wanted()
 	if !ok || r.Result == nil {
-		return r, ok
+		return r, ok && u.hasHeard()
 	}
 	if repeat {
 		u.tell(*r.Result)
@@ -112,6 +113,10 @@ func (u *Upgrader) begin(ctx context.Context, r *record) (result api.UpgradeResu
 	op := &r.Operation
 	if why := refuse(op, u.o.Member); why != "" {
 		return api.UpgradeResult{Outcome: api.OutcomeFailed, Reason: api.ReasonAgentRejected, Message: why}, true, nil
+	}
+	if err := u.o.Hub.Twin(); err != nil {
+		u.progress(r)(api.UpgradeResult{Message: "waits: " + err.Error()})
+		return result, false, err
 	}
 	if u.o.Ours != nil {
 		if err := u.o.Ours(ctx); err != nil {

@@ -2,6 +2,7 @@ package upgrader
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,8 +16,11 @@ import (
 	"flotilla/agent/target"
 	targetmemory "flotilla/agent/target/memory"
 	"flotilla/agent/target/memory/faults"
+	"flotilla/agent/target/memory/provision"
 	"flotilla/agent/upgrader/memory"
+	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
 	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -452,4 +456,64 @@ func TestResultsWaitForTheHub(t *testing.T) {
 	h.store = h.server.Lead(t)
 	h.outcome(op, api.OutcomeSucceeded)
 	h.expectInventory(func(i api.MemberInventory) bool { return i.ControlPlaneVersion == "1.37.1" })
+}
+
+// What the disk says is wanted may be of a copy from before: no operation is begun before a command was read.
+func TestNothingIsBegunBeforeTheHubWasAsked(t *testing.T) {
+	t.Parallel()
+	h, m := newHub(t), newMember(t)
+	away, err := member.Connect(t.Context(), bus.Options{Fleet: bustest.Fleet, URL: "nats://127.0.0.1:1", Getenv: func(string) string { return "" }}, "berlin")
+	require.NoError(t, err)
+	t.Cleanup(away.Close)
+	op, data := full(1), t.TempDir()
+	body, err := json.Marshal(api.UpgradeCommand{Header: api.NewHeader(api.KindUpgradeCommand), Member: "berlin", Order: api.Order{Epoch: 1, Term: 1, Generation: 1}, Operation: op})
+	require.NoError(t, err)
+	open := func() *Upgrader {
+		u, err := New(Options{Member: "berlin", Hub: away, Target: m, Data: data, Driver: memory.New(m, provision.Pace{})})
+		require.NoError(t, err)
+		return u
+	}
+	open().take(t.Context(), body, 1)
+	u := open()
+	for _, heard := range [][]byte{nil, []byte("{")} {
+		if heard != nil {
+			u.take(t.Context(), heard, 1)
+		}
+		_, begins := u.next(true)
+		require.False(t, begins)
+	}
+	u.none()
+	require.Contains(t, u.Trouble(), "the agent's disk wants operation "+op.ID)
+	u.take(t.Context(), body, 1)
+	wanted, begins := u.next(true)
+	require.True(t, begins)
+	require.Equal(t, op.ID, wanted.Operation.ID)
+
+	h.start(m, data)
+	h.command(op)
+	h.outcome(op, api.OutcomeSucceeded)
+}
+
+// While another agent speaks for the member this one begins no upgrade, and says why.
+func TestTwinsUpgradeNothing(t *testing.T) {
+	t.Parallel()
+	h, m := newHub(t), newMember(t)
+	other := h.server.Agent(t, "berlin")
+	var own *member.Conn
+	h.start(m, t.TempDir(), func(o *Options) { own = o.Hub })
+	beat := func(agents ...*member.Conn) {
+		for _, a := range agents {
+			require.NoError(t, a.PutHeartbeat(bustest.Context(t), api.Heartbeat{Healthy: true}))
+		}
+	}
+	for range 6 {
+		beat(own, other)
+	}
+	op := full(1)
+	h.command(op)
+	h.expect(op.Run, func(r api.UpgradeResult) bool {
+		return r.Outcome == api.OutcomeRunning && strings.Contains(r.Message, "waits: another agent proves itself")
+	})
+	beat(own, own, own, own)
+	h.outcome(op, api.OutcomeSucceeded)
 }

@@ -181,9 +181,15 @@ func positionOf(c *api.PlacementCommand) api.IndexPosition {
 
 // of lists the entries of one placement: those withdrawn first.
 func (x *index) of(placement string) []api.IndexEntry {
+	entries, _ := x.at(placement)
+	return entries
+}
+
+// at returns the entries of a placement with the order of the command that they are of.
+func (x *index) at(placement string) ([]api.IndexEntry, api.Order) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return slices.Clone(x.entries[placement])
+	return slices.Clone(x.entries[placement]), x.commands.Order()
 }
 
 // order is that of the current command, zero when there never was one.

@@ -24,14 +24,17 @@ type outcome struct {
 // result it reports is that of the first entry; a withdrawal is confirmed before anything else of the
 // same name is spoken of.
 func (w *Worker) reconcile(ctx context.Context, placement string) (time.Time, error) {
-	entries := w.index.of(placement)
+	entries, order := w.index.at(placement)
 	if len(entries) == 0 {
 		return time.Time{}, w.forget(placement)
 	}
 	var first *outcome
 	longest := steady
 	for i := range entries {
-		out, err := w.entry(ctx, entries[i])
+		out, err := w.entry(ctx, entries[i], order)
+		if errors.Is(err, errSuperseded) {
+			return w.o.Hub.Now(), nil
+		}
 		if err != nil {
 			return time.Time{}, err
 		}
@@ -62,8 +65,7 @@ func (w *Worker) reconcile(ctx context.Context, placement string) (time.Time, er
 	return next, nil
 }
 
-func (w *Worker) entry(ctx context.Context, e api.IndexEntry) (outcome, error) {
-	order := w.index.order()
+func (w *Worker) entry(ctx context.Context, e api.IndexEntry, order api.Order) (outcome, error) {
 	r := newResult(w.o.Member, order, e)
 	owner := apply.Owner{Placement: e.Placement, UID: e.UID}
 	from := target.Origin{Owner: owner.String(), Order: order, Generation: e.Generation, Snapshot: e.Snapshot}
@@ -75,6 +77,8 @@ func (w *Worker) entry(ctx context.Context, e api.IndexEntry) (outcome, error) {
 	switch {
 	case ctx.Err() != nil:
 		return outcome{}, ctx.Err()
+	case errors.Is(err, errSuperseded):
+		return outcome{}, err
 	case err != nil:
 		w.o.Log.Debug().Err(err).Str("placement", e.Placement).Msg("not done yet")
 		r, kind = w.inProgress(r, err), retrying
@@ -105,6 +109,9 @@ func (w *Worker) hold(ctx context.Context, owner apply.Owner, e api.IndexEntry, 
 	if err != nil {
 		return retrying, err
 	}
+	if err := w.mayAct(ctx, from.Order); err != nil {
+		return retrying, err
+	}
 	if e.Apply != nil && e.Apply.Type == api.ApplyReportDiff {
 		t := w.count(ctx, plan, nil, len(manifests))
 		t.report(r)
@@ -131,6 +138,26 @@ func (w *Worker) hold(ctx context.Context, owner apply.Owner, e api.IndexEntry, 
 	return steady, nil
 }
 
+// errSuperseded says that a newer command came while a placement was looked at: it is looked at again.
+var errSuperseded = errors.New("a newer command came")
+
+// mayAct has the member remember the command that is about to be followed, unless it remembers a newer one already: then the disk of the
+// agent is older than the member, and the hub is asked first. While another agent speaks for the member this one does nothing.
+func (w *Worker) mayAct(ctx context.Context, order api.Order) error {
+	if err := w.o.Hub.Twin(); err != nil {
+		return err
+	}
+	begins, err := w.member.follow(ctx, w.o.Target, order)
+	var older *olderError
+	if errors.As(err, &older) && w.index.order().Compare(older.member) >= 0 {
+		return errSuperseded
+	}
+	if begins {
+		w.o.Log.Warn().Msg(err.Error())
+	}
+	return err
+}
+
 // withdraw takes what the owner owns off the member, or lets go of it, and confirms when nothing is
 // left.
 func (w *Worker) withdraw(ctx context.Context, owner apply.Owner, e api.IndexEntry, from target.Origin, r *api.PlacementResult) (wait, error) {
@@ -140,6 +167,9 @@ func (w *Worker) withdraw(ctx context.Context, owner apply.Owner, e api.IndexEnt
 		return retrying, fmt.Errorf("reading what is to be withdrawn: %w", err)
 	}
 	plan := apply.Withdraw(owner, live, e.Abandon)
+	if err := w.mayAct(ctx, from.Order); err != nil {
+		return retrying, err
+	}
 	w.say(e.Placement, plan)
 	done, err := w.perform(ctx, plan, from, false)
 	if err != nil {

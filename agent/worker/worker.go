@@ -24,6 +24,7 @@ import (
 type Objects interface {
 	Owners(ctx context.Context) ([]string, error)
 	Intend(ctx context.Context, owner string, refs []api.ObjectRef) error
+	Follow(ctx context.Context, order api.Order) (newest api.Order, err error)
 	Owned(ctx context.Context, owner string) ([]*unstructured.Unstructured, error)
 	Find(ctx context.Context, refs []api.ObjectRef) ([]*unstructured.Unstructured, error)
 	Apply(ctx context.Context, w target.Write) (*unstructured.Unstructured, error)
@@ -69,6 +70,7 @@ type Worker struct {
 	queue       *loop.Queue
 	corrections *corrections
 	previews    previews
+	member      memberOrder
 
 	commands  *member.Follower
 	blankOnce sync.Once
@@ -193,8 +195,9 @@ func (w *Worker) housekeep(ctx context.Context) {
 	}
 }
 
-// Holds is the order of the command that is followed, zero when there is none.
-func (w *Worker) Holds() api.Order { return w.index.order() }
+// Holds is the order of the command that is followed, or the newer one that the member remembers; zero when there is none. The hub gives
+// newer ones.
+func (w *Worker) Holds() api.Order { return w.member.newest(w.index.order()) }
 
 // Unlisted lists, sorted, the placements that run here and that the command does not mention.
 func (w *Worker) Unlisted() []string {
@@ -205,6 +208,9 @@ func (w *Worker) Unlisted() []string {
 
 // Trouble says why the hub's newest command is not followed, empty when it is.
 func (w *Worker) Trouble() string {
+	if err := w.member.trouble(w.index.order()); err != nil {
+		return err.Error()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.trouble

@@ -1,6 +1,10 @@
 package api
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // Level is the protocol level this build speaks. A reader ignores unknown fields of a higher level;
 // a writer never sends a member anything above the level its heartbeat states.
@@ -61,6 +65,22 @@ type Order struct {
 
 // String is "epoch.term.generation".
 func (o Order) String() string { return fmt.Sprintf("%d.%d.%d", o.Epoch, o.Term, o.Generation) }
+
+// ParseOrder reads what String writes.
+func ParseOrder(text string) (Order, error) {
+	parts := strings.Split(text, ".")
+	var numbers [3]uint64
+	wrong := len(parts) != len(numbers)
+	for i := 0; i < len(numbers) && !wrong; i++ {
+		var err error
+		numbers[i], err = strconv.ParseUint(parts[i], 10, 64)
+		wrong = err != nil
+	}
+	if wrong {
+		return Order{}, fmt.Errorf("found %q, expected an order, such as 1.1795846287.12", text)
+	}
+	return Order{numbers[0], numbers[1], numbers[2]}, nil
+}
 
 // Compare returns -1, 0 or 1 as o is older than, equal to or newer than p.
 func (o Order) Compare(p Order) int {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -175,4 +176,61 @@ func requireNothingWritten(t *testing.T, c *lab.Cluster) {
 		}
 	}
 	require.NotZero(t, asked)
+}
+
+// An agent whose data directory was put back from a copy changes nothing that was changed since, with the hub away and with the hub there.
+func TestAnOlderDiskBringsNothingBack(t *testing.T) {
+	t.Parallel()
+	l, err := lab.Start(t.Context(), lab.Options{Binaries: programs, Clusters: []string{"oslo"}, Nodes: 1, Audit: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Stop() })
+	oslo := l.Cluster("oslo")
+	f := newHub(t)
+	f.join("oslo", oslo, "--shared-cluster=false")
+	extra := strings.NewReplacer("stock", "extra").Replace(stock("one", onOslo))
+	f.apply(stock("one", onOslo) + "---" + extra)
+	holds := func(data string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := holdsStock(ctx, oslo, data)
+			return err
+		}
+	}
+	f.until(holds("one"))
+	f.until(func(ctx context.Context) error {
+		_, err := oslo.Clients().CoreV1().ConfigMaps("extra").Get(ctx, "web", metav1.GetOptions{})
+		return err
+	})
+	agent := f.agents["oslo"]
+	require.True(t, agent.Terminate(patience))
+	f.copies("oslo", "before")
+	agent.Start(t)
+	f.apply(stock("two", onOslo))
+	f.run("delete", "placement", "extra", "--wait")
+	f.until(holds("two"))
+	f.until(func(ctx context.Context) error { return gone(ctx, oslo, "extra") })
+	require.True(t, agent.Terminate(patience))
+
+	f.hub.Kill()
+	require.NoError(t, os.RemoveAll(f.path("oslo")))
+	f.copies("before", "oslo")
+	since := len(requests(t, oslo))
+	agent.Start(t)
+	f.until(func(context.Context) error { return agent.Says("nothing is written before the hub has said") })
+	f.hub.Start(t)
+	f.shows("led by", "status")
+	f.run("wait", "member/oslo", "--for=jsonpath={.status.state}=Ready", "--timeout=2m")
+	f.apply(stock("three", onOslo))
+	f.until(holds("three"))
+	for _, r := range requests(t, oslo)[since:] {
+		require.False(t, r.User == fleetUser && r.Verb == "create", "%+v", r)
+	}
+	require.NoError(t, gone(t.Context(), oslo, "extra"))
+	require.NoError(t, l.Err())
+}
+
+// copies copies a folder of the fleet, with the modes of its files.
+func (f *fleet) copies(from, to string) {
+	f.Helper()
+	out, err := exec.CommandContext(f.Context(), "cp", "-a", f.path(from), f.path(to)).CombinedOutput()
+	require.NoError(f, err, string(out))
 }

@@ -15,6 +15,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"flotilla/core/api"
 	"flotilla/core/apply"
 )
 
@@ -70,8 +71,10 @@ type mark struct {
 	place   chan struct{} // whoever looks at the mark is in it
 
 	mu      sync.Mutex
-	refused error     // of the last look; that the cluster is another's stays until a look says otherwise
-	looked  time.Time // when the last look ended; zero has the next one begin at once
+	refused error             // of the last look; that the cluster is another's stays until a look says otherwise
+	looked  time.Time         // when the last look ended; zero has the next one begin at once
+	seen    *corev1.ConfigMap // the mark as it was last seen to be the member's own
+	own     api.Order         // the newest that this agent wrote on it, or found there to be its own
 }
 
 // newMark reads the mark by a client of its own, which is not guarded by it; nil without a claim.
@@ -79,6 +82,8 @@ func newMark(config *rest.Config, claim *Claim) (*mark, error) {
 	if claim == nil {
 		return nil, nil
 	}
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "flotilla-agent"
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
@@ -105,12 +110,10 @@ func (m *mark) check(ctx context.Context) error {
 
 // look reads the mark when that is due, one look at a time, and returns what the last one found.
 func (m *mark) look(ctx context.Context, due func() bool) error {
-	select {
-	case m.place <- struct{}{}:
-		defer func() { <-m.place }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := m.enter(ctx); err != nil {
+		return err
 	}
+	defer m.leave()
 	if !due() {
 		return m.verdict()
 	}
@@ -119,6 +122,18 @@ func (m *mark) look(ctx context.Context, due func() bool) error {
 	m.note(m.compared(ctx))
 	return m.verdict()
 }
+
+// enter waits until nobody else looks at the mark.
+func (m *mark) enter(ctx context.Context) error {
+	select {
+	case m.place <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (m *mark) leave() { <-m.place }
 
 // note takes over what a look found. What cannot be read leaves open whose the cluster is: it stays what it was.
 func (m *mark) note(found error) {
@@ -202,12 +217,18 @@ func (m *mark) compared(ctx context.Context) error {
 	return err
 }
 
-// make marks the cluster. Where another agent was faster its mark is returned.
+// make marks the cluster, with the newest order that this agent had it remember. Where another agent was faster its mark is returned.
 func (m *mark) make(ctx context.Context, now Known) (*corev1.ConfigMap, error) {
 	maps := m.client.ConfigMaps(SystemNamespace)
+	m.mu.Lock()
+	order := m.own
+	m.mu.Unlock()
 	own := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: markName},
 		Data:       map[string]string{keyFleet: m.claim.Fleet, keyMember: m.claim.Member, keyAccount: now.Account, keyCluster: now.UID},
+	}
+	if order != (api.Order{}) {
+		own.Data[keyOrder] = order.String()
 	}
 	made, err := maps.Create(ctx, own, metav1.CreateOptions{FieldManager: apply.FieldManager})
 	if apierrors.IsNotFound(err) { // the namespace is missing
@@ -229,10 +250,12 @@ func (m *mark) sign(ctx context.Context, found *corev1.ConfigMap, now Known) err
 	if found.Data[keyAccount] != now.Account {
 		signed := found.DeepCopy()
 		signed.Data[keyAccount] = now.Account
-		if _, err := m.client.ConfigMaps(SystemNamespace).Update(ctx, signed, metav1.UpdateOptions{FieldManager: apply.FieldManager}); err != nil {
+		var err error
+		if found, err = m.client.ConfigMaps(SystemNamespace).Update(ctx, signed, metav1.UpdateOptions{FieldManager: apply.FieldManager}); err != nil {
 			return fmt.Errorf("marking the cluster: %w", err)
 		}
 	}
+	m.keep(found)
 	if m.claim.Known != now && m.claim.Remember(now) == nil {
 		m.claim.Known = now
 	}

@@ -36,8 +36,7 @@ func marked(fleet, member, account, cluster string) *corev1.ConfigMap {
 // claimed is the mark as the agent of berlin sees it, enrolled in account A, and what it remembers.
 func claimed(known Known, there ...runtime.Object) (m *mark, remembered *Known) {
 	remembered = new(Known)
-	clients := fake.NewClientset(there...)
-	return markOf(clients.CoreV1(), Claim{
+	return markOf(versioned(fake.NewClientset(there...)).CoreV1(), Claim{
 		Fleet: "default", Member: "berlin", Known: known, Now: elsewhen.Now,
 		Account:  func() (string, error) { return "A", nil },
 		Remember: func(now Known) error { *remembered = now; return nil },

@@ -104,10 +104,12 @@ type provided struct {
 type contents struct {
 	objects map[apply.Identity]*stored
 	owners  map[string]map[apply.Identity]*stored
-	pods    map[string]*pod      // by namespace/name
-	listed  []*pod               // the same, sorted; nil when it must be made anew
-	touched map[*stored]struct{} // workloads whose pods changed since the last tell, placed: found room
-	placed  map[*stored]struct{}
+	pods    map[string]*pod // by namespace/name
+	listed  []*pod          // the same, sorted; nil when it must be made anew
+	// followed is the order of the newest command that an agent acted on.
+	followed api.Order
+	touched  map[*stored]struct{} // workloads whose pods changed since the last tell, placed: found room
+	placed   map[*stored]struct{}
 }
 
 // timers are those that have not gone off.

@@ -67,6 +67,19 @@ func (m *Member) Intend(context.Context, string, []api.ObjectRef) error {
 	return m.down()
 }
 
+// Follow remembers the newest order. A member that is opened again knows of none.
+func (m *Member) Follow(_ context.Context, order api.Order) (newest api.Order, err error) {
+	m.mu.Lock()
+	defer m.unlock()
+	if err := m.down(); err != nil {
+		return api.Order{}, err
+	}
+	if order.Compare(m.followed) > 0 {
+		m.followed = order
+	}
+	return m.followed, nil
+}
+
 // Owned lists the objects of one owner, in order of creation.
 func (m *Member) Owned(_ context.Context, owner string) ([]*unstructured.Unstructured, error) {
 	m.mu.Lock()
