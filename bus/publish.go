@@ -54,13 +54,6 @@ const (
 // ErrWrongSequence is of a message that expected another sequence than the last one.
 var ErrWrongSequence = &jetstream.APIError{ErrorCode: jetstream.JSErrCodeStreamWrongLastSequence}
 
-// IsWrongSequence says that a message was refused because it expected another sequence, as servers of a cluster say it too.
-func IsWrongSequence(err error) bool {
-	var refused *jetstream.APIError
-	return errors.As(err, &refused) &&
-		(refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
-}
-
 // Publish sends one message and waits for the server. The wait does not end with ctx's cancellation,
 // because then nobody would know the outcome; it does end when the connection is lost, because then
 // no answer will come.

@@ -1,8 +1,11 @@
 package agentd
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,6 +37,31 @@ func TestAnAgentThatCannotWriteSaysSo(t *testing.T) {
 	require.Contains(t, expect(t, store, "berlin", unfit).Message, "the data directory "+o.Config.DataDir+" cannot be written, so no new command is followed: ")
 	require.NoError(t, os.Rename(o.Config.DataDir+".away", o.Config.DataDir))
 	expect(t, store, "berlin", fit)
+}
+
+// An agent says in its heartbeat that another one proves itself as the same member, and no longer than that.
+func TestAnAgentWithATwinSaysSo(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	start(t, options(t, server, "berlin"))
+	expect(t, store, "berlin", fit)
+	other := server.Agent(t, "berlin")
+	bustest.Eventually(t, func() error {
+		entry, _ := store.Heartbeats.Get("berlin")
+		var h api.Heartbeat
+		if err := json.Unmarshal(entry.Value, &h); err != nil {
+			return err
+		}
+		if strings.Contains(h.Message, member.ErrTwin.Error()) {
+			require.False(t, h.Healthy)
+			return nil
+		}
+		if h.AgentVersion != "twin" {
+			require.NoError(t, other.PutHeartbeat(bustest.Context(t), api.Heartbeat{Healthy: true, AgentVersion: "twin"}))
+		}
+		return errors.New("no twin is told of: " + h.Message)
+	})
+	expect(t, store, "berlin", func(h api.Heartbeat) bool { return h.Healthy && h.AgentVersion != "twin" })
 }
 
 // commanded gives an agent a command that places nothing, and takes more room than the last block of a file has left.

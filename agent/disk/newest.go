@@ -22,8 +22,9 @@ type Newest[C api.Command] struct {
 	changes      *series // nil where commands are kept whole
 	kind, member string
 
-	have bool
-	kept kept[C]
+	heard bool // a command was read since then
+	have  bool
+	kept  kept[C]
 }
 
 // kept is what lies on the disk.
@@ -68,6 +69,10 @@ func (n *Newest[C]) open() error {
 	return err
 }
 
+// Heard says that a command was read from the stream since the file was opened, which it is or is newer than. Before that the file may be
+// a copy from before.
+func (n *Newest[C]) Heard() bool { return n.heard }
+
 // Accept takes a command as it lies on the stream; it is on the disk when Accept returns. The one that it
 // has is no change, an older one is ErrOlder; another one of equal order counts.
 func (n *Newest[C]) Accept(body []byte, now time.Time) (changed bool, err error) {
@@ -93,15 +98,17 @@ func (n *Newest[C]) AcceptAs(body []byte, now time.Time, made func(C) (C, error)
 	switch {
 	case !n.have:
 	case digest == n.kept.Digest:
+		n.heard = true
 		return false, nil
 	case order.Compare(n.Order()) < 0:
+		n.heard = true
 		return false, ErrOlder
 	}
 	next := kept[C]{Received: now, Digest: digest, Series: n.kept.Series + 1, Command: c}
 	if err := n.at.Write(next); err != nil {
 		return false, fmt.Errorf("keeping the %s: %w", n.kind, err)
 	}
-	n.have, n.kept = true, next
+	n.have, n.heard, n.kept = true, true, next
 	if n.changes != nil {
 		n.changes.begin(next.Series)
 	}

@@ -30,6 +30,36 @@ func command(t *testing.T, order api.Order, operation string) []byte {
 	return body
 }
 
+// A command that was kept before is not heard: it may be of a copy. What is read from the stream is, unless it cannot be read or kept.
+func TestACommandOfTheDiskIsNotHeard(t *testing.T) {
+	at, older := api.Order{Epoch: 1, Term: 1, Generation: 2}, api.Order{Epoch: 1, Term: 1, Generation: 1}
+	for name, c := range map[string]struct {
+		body  []byte
+		heard bool
+	}{
+		"the same":       {command(t, at, "a"), true},
+		"an older one":   {command(t, older, "a"), true},
+		"a newer one":    {command(t, api.Order{Epoch: 2}, "a"), true},
+		"none":           {[]byte("{"), false},
+		"of another":     {[]byte(`{"kind":"UpgradeCommand","member":"oslo"}`), false},
+		"not to be kept": {command(t, api.Order{Epoch: 2}, "b"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "command.json")
+			_, err := newest(t, path).Accept(command(t, at, "a"), elsewhen.Now())
+			require.NoError(t, err)
+			n := newest(t, path)
+			require.False(t, n.Heard())
+			if name == "not to be kept" {
+				require.NoError(t, os.RemoveAll(dir))
+			}
+			_, _ = n.Accept(c.body, elsewhen.Now())
+			require.Equal(t, c.heard, n.Heard())
+		})
+	}
+}
+
 func TestOnlyTheNewestCommandIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "command.json")
 	n := newest(t, path)

@@ -65,7 +65,6 @@ type ledger struct {
 	commands *disk.Newest[api.DisruptionCommand]
 	running  map[string]*api.Disruption // of the newest command, by id
 	launches map[string]launch          // by name
-	asked    bool                       // this process knows the hub's newest command
 }
 
 const (
@@ -88,16 +87,16 @@ func openLedger(dir, member string) (*ledger, error) {
 	return l, nil
 }
 
-// accept takes a command as it lies on the stream. It reports whether there is something new to look at.
+// accept takes a command as it lies on the stream. It reports whether there is something new to look at, as with the first that is heard.
 func (l *ledger) accept(body []byte, now time.Time) (changed bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	waited := !l.commands.Heard()
 	changed, err = l.commands.Accept(body, now)
-	l.asked = l.asked || err == nil || errors.Is(err, disk.ErrOlder)
 	if changed {
 		l.index()
 	}
-	return changed, err
+	return changed || waited && l.commands.Heard(), err
 }
 
 // heard says that this process has read the hub's newest command. Before that what is on the disk may be of a copy from before, and long
@@ -105,7 +104,7 @@ func (l *ledger) accept(body []byte, now time.Time) (changed bool, err error) {
 func (l *ledger) heard() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.asked
+	return l.commands.Heard()
 }
 
 // wanted is the newest command, once the hub was heard; false before that, and when there never was one. It must not be changed.

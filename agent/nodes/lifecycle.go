@@ -125,7 +125,6 @@ func (c *lifecycle) setTrouble(text string) {
 // take takes over the stored command when it is newer.
 func (c *lifecycle) take(_ context.Context, body []byte, sequence uint64) {
 	before, _ := c.ledger.command()
-	waited := !c.ledger.heard()
 	changed, err := c.ledger.accept(body, c.o.Hub.Now())
 	switch {
 	case errors.Is(err, disk.ErrOlder):
@@ -136,7 +135,7 @@ func (c *lifecycle) take(_ context.Context, body []byte, sequence uint64) {
 	default:
 		c.setTrouble("")
 	}
-	if changed || waited && c.ledger.heard() {
+	if changed {
 		c.machines.Add(holdKey)
 		c.looker.spoil() // the hub may know of nodes that came after the last look
 		for i := range before.Disruptions {

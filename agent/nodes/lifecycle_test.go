@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/member"
 	"flotilla/core/api"
@@ -374,9 +373,7 @@ func TestAMachineIsGone(t *testing.T) {
 // What the disk says is wanted may be of a copy from before: nothing that cannot be taken back is begun before a command was read.
 func TestNothingIsBegunBeforeTheHubWasAsked(t *testing.T) {
 	s := newScene(t, "a", "b")
-	away, err := member.Connect(t.Context(), bus.Options{Fleet: bustest.Fleet, URL: "nats://127.0.0.1:1", Getenv: func(string) string { return "" }}, "berlin")
-	require.NoError(t, err)
-	t.Cleanup(away.Close)
+	away := bustest.Alone(t, "berlin")
 	command := api.DisruptionCommand{
 		Header: api.NewHeader(api.KindDisruptionCommand), Member: "berlin", Order: api.Order{Epoch: 1, Term: 1, Generation: 1},
 		Pools: []api.PoolTemplate{general()}, Disruptions: []api.Disruption{draining("one", "a"), launching("two", "b")},

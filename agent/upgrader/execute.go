@@ -51,7 +51,7 @@ func (u *Upgrader) next(repeat bool) (record, bool) {
 	}
 	r, ok := u.ledger.wanted()
 	if !ok || r.Result == nil {
-		return r, ok && u.hasHeard()
+		return r, ok && u.ledger.heard()
 	}
 	if repeat {
 		u.tell(*r.Result)

@@ -10,7 +10,7 @@ import (
 
 // none says that the hub has no command though the disk wants an upgrade.
 func (u *Upgrader) none() {
-	if r, ok := u.ledger.wanted(); ok && r.Result == nil && r.Started.IsZero() && !u.hasHeard() {
+	if r, ok := u.ledger.wanted(); ok && r.Result == nil && r.Started.IsZero() && !u.ledger.heard() {
 		u.setTrouble(fmt.Sprintf("the hub wants no upgrade of member %s, and the agent's disk wants operation %s: it does not begin before the hub has given a command", u.o.Member, r.Operation.ID))
 	}
 }
@@ -27,12 +27,9 @@ func (u *Upgrader) take(_ context.Context, body []byte, sequence uint64) {
 	default:
 		u.setTrouble("")
 	}
-	first := (err == nil || errors.Is(err, disk.ErrOlder)) && u.hear()
 	if changed {
 		u.wait()
 		u.inventory.refresh(false)
-	}
-	if changed || first {
 		u.work.Add(operations)
 	}
 }

@@ -57,11 +57,21 @@ func openLedger(dir, member string) (*ledger, error) {
 	return l, err
 }
 
-// accept takes a command as it lies on the stream. It reports whether there is something new to look at.
+// accept takes a command as it lies on the stream. It reports whether there is something new to look at, as with the first that is heard.
 func (l *ledger) accept(body []byte, now time.Time) (changed bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.commands.Accept(body, now)
+	waited := !l.commands.Heard()
+	changed, err = l.commands.Accept(body, now)
+	return changed || waited && l.commands.Heard(), err
+}
+
+// heard says that this process has read the hub's newest command. Before that what is on the disk may be of a copy from before, and long
+// done or taken back.
+func (l *ledger) heard() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.commands.Heard()
 }
 
 // asked is what the newest command asks for, nil for nothing; the lock is held.

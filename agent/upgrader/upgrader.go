@@ -78,8 +78,6 @@ type Upgrader struct {
 
 	mu      sync.Mutex
 	trouble string
-	// heard says that this process knows the hub's newest command: what is on the disk may be of a copy, and long done or taken back.
-	heard bool
 }
 
 // New opens the folder of the data directory and goes on with what it finds there.
@@ -109,21 +107,6 @@ func (u *Upgrader) Run(ctx context.Context) error {
 	defer cancel()
 	telling.Go(func() { u.inventory.run(ctx) })
 	return u.commands.Run(ctx)
-}
-
-// hear notes that the hub's newest command is known, and reports whether it was not before.
-func (u *Upgrader) hear() (first bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	first, u.heard = !u.heard, true
-	return first
-}
-
-// hasHeard says that the hub's newest command is known.
-func (u *Upgrader) hasHeard() bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.heard
 }
 
 // Look reads the newest command again, soon.

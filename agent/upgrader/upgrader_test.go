@@ -18,7 +18,6 @@ import (
 	"flotilla/agent/target/memory/faults"
 	"flotilla/agent/target/memory/provision"
 	"flotilla/agent/upgrader/memory"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/member"
 	"flotilla/bus/streams"
@@ -462,9 +461,7 @@ func TestResultsWaitForTheHub(t *testing.T) {
 func TestNothingIsBegunBeforeTheHubWasAsked(t *testing.T) {
 	t.Parallel()
 	h, m := newHub(t), newMember(t)
-	away, err := member.Connect(t.Context(), bus.Options{Fleet: bustest.Fleet, URL: "nats://127.0.0.1:1", Getenv: func(string) string { return "" }}, "berlin")
-	require.NoError(t, err)
-	t.Cleanup(away.Close)
+	away := bustest.Alone(t, "berlin")
 	op, data := full(1), t.TempDir()
 	body, err := json.Marshal(api.UpgradeCommand{Header: api.NewHeader(api.KindUpgradeCommand), Member: "berlin", Order: api.Order{Epoch: 1, Term: 1, Generation: 1}, Operation: op})
 	require.NoError(t, err)

@@ -11,9 +11,10 @@ import (
 // memberOrder is the order of the newest command that an agent acted on, as the member remembers it. The disk of this agent may be a copy
 // from before: what it wants may have been deleted or changed since.
 type memberOrder struct {
-	mu    sync.Mutex
-	order api.Order
-	fault error // why the member could not be asked
+	mu     sync.Mutex
+	order  api.Order
+	fault  error     // why the member could not be asked
+	wanted api.Order // that it was to remember then
 }
 
 // olderError says that the disk of the agent is older than the member.
@@ -43,7 +44,7 @@ func (m *memberOrder) follow(ctx context.Context, at Objects, order api.Order) (
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.fault = err
+	m.fault, m.wanted = err, order
 	if err != nil {
 		return false, err
 	}
@@ -61,6 +62,9 @@ func (m *memberOrder) trouble(order api.Order) error {
 	defer m.mu.Unlock()
 	if m.order.Compare(order) > 0 {
 		return &olderError{disk: order, member: m.order}
+	}
+	if m.wanted != order { // it was not asked about that yet
+		return nil
 	}
 	return m.fault
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/member"
 	"flotilla/core/api"
@@ -48,9 +47,7 @@ func TestAnOlderDiskIsNoticed(t *testing.T) {
 	stop()
 	written := history(m)
 
-	alone, err := member.Connect(t.Context(), bus.Options{Fleet: bustest.Fleet, URL: "nats://127.0.0.1:1", Getenv: func(string) string { return "" }}, "berlin")
-	require.NoError(t, err)
-	t.Cleanup(alone.Close)
+	alone := bustest.Alone(t, "berlin")
 	w, err := New(Options{Member: "berlin", Hub: alone, Target: m, Data: before, Log: zerolog.Nop()})
 	require.NoError(t, err)
 	stop = run(t, w)
@@ -134,6 +131,7 @@ func TestAMemberThatCannotRemember(t *testing.T) {
 	_, err := o.follow(t.Context(), failing{newMember(t, 0)}, api.Order{Epoch: 1})
 	require.ErrorContains(t, err, "the mark is damaged")
 	require.ErrorContains(t, o.trouble(api.Order{Epoch: 1}), "the mark is damaged")
+	require.NoError(t, o.trouble(api.Order{Epoch: 2}), "of what was wanted before nothing is left to be written")
 	_, err = o.follow(t.Context(), newMember(t, 0), api.Order{Epoch: 1})
 	require.NoError(t, err)
 	require.NoError(t, o.trouble(api.Order{Epoch: 1}))

@@ -15,9 +15,7 @@ import (
 
 	"flotilla/agent/target/memory"
 	"flotilla/agent/target/memory/faults"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
-	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 	"flotilla/subjects"
@@ -244,9 +242,7 @@ func TestAgentThatStartsWithTheHubAwayKeepsAndRepairs(t *testing.T) {
 	h.placed()
 	stop()
 
-	away, err := member.Connect(t.Context(), bus.Options{Fleet: bustest.Fleet, URL: "nats://127.0.0.1:1", Getenv: func(string) string { return "" }}, "berlin")
-	require.NoError(t, err)
-	t.Cleanup(away.Close)
+	away := bustest.Alone(t, "berlin")
 	m := newMember(t, 0)
 	w, err := New(Options{Member: "berlin", Hub: away, Target: m, Data: dir, Log: zerolog.Nop()})
 	require.NoError(t, err)

@@ -163,6 +163,15 @@ func (s *Server) AgentOptions(t testing.TB, member string) bus.Options {
 	return o
 }
 
+// Alone is an agent whose hub is away, and stays so.
+func Alone(t testing.TB, name string) *member.Conn {
+	t.Helper()
+	a, err := member.Connect(Context(t), bus.Options{Fleet: Fleet, URL: "nats://127.0.0.1:1", Getenv: func(string) string { return "" }}, name)
+	require.NoError(t, err)
+	t.Cleanup(a.Close)
+	return a
+}
+
 // AgentCreds are the text of a .creds file for an agent that works, with a key that the hub knows nothing of.
 func AgentCreds(t testing.TB, server *server.Server, member string) []byte {
 	t.Helper()

@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -90,16 +91,12 @@ func (a *Conn) Close() {
 func (a *Conn) PutHeartbeat(ctx context.Context, h api.Heartbeat) error {
 	h.Header = api.NewHeader(api.KindHeartbeat)
 	h.Member = a.member
-	text, err := json.Marshal(h)
-	if err == nil {
-		err = a.may(api.AgentJoining)
-	}
+	text, err := a.encode(api.AgentJoining, "heartbeat", h, nil)
 	if err != nil {
-		return fmt.Errorf("heartbeat: %w", err)
+		return err
 	}
-	expected := a.twin.expected()
-	sequence, err := a.sendHeartbeat(ctx, text, expected)
-	other := expected > 0 && bus.IsWrongSequence(err)
+	sequence, err := a.sendHeartbeat(ctx, text, a.twin.expected())
+	other := errors.Is(err, bus.ErrWrongSequence)
 	if other {
 		sequence, err = a.sendHeartbeat(ctx, text, 0)
 	}
@@ -154,6 +151,15 @@ func (a *Conn) PutNodeInventory(ctx context.Context, i api.NodeInventory) error 
 
 // put stores a value, as pack makes it unless that is nil, for an agent that may do what a role may.
 func (a *Conn) put(ctx context.Context, role, what, subject string, value any, pack func([]byte) ([]byte, error), limit int) error {
+	text, err := a.encode(role, what, value, pack)
+	if err == nil {
+		_, err = a.send(ctx, what, subject, text, limit)
+	}
+	return err
+}
+
+// encode is a value as it is stored, for an agent that may do what a role may.
+func (a *Conn) encode(role, what string, value any, pack func([]byte) ([]byte, error)) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err == nil && pack != nil {
 		text, err = pack(text)
@@ -162,10 +168,9 @@ func (a *Conn) put(ctx context.Context, role, what, subject string, value any, p
 		err = a.may(role)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	_, err = a.send(ctx, what, subject, text, limit)
-	return err
+	return text, nil
 }
 
 // send stores a body, and returns its sequence.

@@ -312,6 +312,14 @@ func TestWhatIsLeftOfAMemberIsRemoved(t *testing.T) {
 		}
 		return nil
 	})
+
+	h.admit(t, "berlin", asItIs)
+	again := h.server.Agent(t, "berlin")
+	for i, boot := range []string{"another", ""} { // which the agent before had
+		beat(t, again, func(b *api.Heartbeat) { b.Boot, b.Sequence = boot, uint64(10+i) })
+		h.seen(t, "berlin", uint64(10+i))
+		require.NotEqual(t, liveness.ReasonTwoAgents, h.eventually(t, "berlin", api.MemberReady).Reason)
+	}
 }
 
 func TestRestartChangesNothing(t *testing.T) {

@@ -22,7 +22,7 @@ func order(generation uint64) api.Order {
 	return api.Order{Epoch: 1, Term: 1795846287, Generation: generation}
 }
 
-// follow has the member remember an order, and expects what it says.
+// expectFollow has the member remember an order, and expects what it says.
 func (m *mark) expectFollow(t *testing.T, given, newest api.Order) {
 	t.Helper()
 	found, err := (&Target{mark: m}).Follow(t.Context(), given)
@@ -102,27 +102,26 @@ func TestAMarkThatIsMadeAnewHasTheOrder(t *testing.T) {
 	remove := func() {
 		require.NoError(t, m.client.ConfigMaps(SystemNamespace).Delete(t.Context(), markName, metav1.DeleteOptions{}))
 	}
+	lookAgain := func(m *mark) {
+		remove()
+		m.later()
+		require.NoError(t, m.check(t.Context()))
+	}
 	m.expectFollow(t, order(5), order(5))
 	remove()
 	m.expectFollow(t, order(6), order(6))
 	m.expectOrder(t, "1.1795846287.6")
-	remove()
-	m.later()
-	require.NoError(t, m.check(t.Context()))
+	lookAgain(m)
 	m.expectOrder(t, "1.1795846287.6")
 
 	next := markOf(m.client, m.claim)
 	next.expectFollow(t, order(6), order(6))
-	remove()
-	next.later()
-	require.NoError(t, next.check(t.Context()))
+	lookAgain(next)
 	next.expectOrder(t, "1.1795846287.6")
 
 	older := markOf(m.client, m.claim)
 	older.expectFollow(t, order(2), order(6))
-	remove()
-	older.later()
-	require.NoError(t, older.check(t.Context()))
+	lookAgain(older)
 	older.expectFollow(t, order(2), order(2))
 }
 

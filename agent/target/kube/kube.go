@@ -79,15 +79,15 @@ var _ target.Target = (*Target)(nil)
 
 // New returns a target that watches until Close. The API server may be away.
 func New(o Options) (*Target, error) {
-	mark, err := newMark(o.Config, o.Claim)
-	if err != nil {
-		return nil, err
-	}
-	config, err := mark.guarded(o.Config)
-	if err != nil {
-		return nil, err
-	}
+	config := rest.CopyConfig(o.Config)
 	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "flotilla-agent"
+	mark, err := newMark(config, o.Claim)
+	if err != nil {
+		return nil, err
+	}
+	if config, err = mark.guarded(config); err != nil {
+		return nil, err
+	}
 	refusals := newRefusals(o.Refused)
 	config.Wrap(refusals.listen)
 	config.WarningHandlerWithContext = newWarnings(o.Warned)

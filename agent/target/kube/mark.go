@@ -82,8 +82,6 @@ func newMark(config *rest.Config, claim *Claim) (*mark, error) {
 	if claim == nil {
 		return nil, nil
 	}
-	config = rest.CopyConfig(config)
-	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "flotilla-agent"
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
