@@ -1,6 +1,8 @@
 package member_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,4 +48,36 @@ func TestAgentsNoticeTheirTwin(t *testing.T) {
 	}
 	beat(first)
 	require.NoError(t, first.Twin())
+}
+
+// Heartbeats that were stored, and whose acknowledgement was lost, are no other agent's.
+func TestALostAcknowledgementIsNoTwin(t *testing.T) {
+	server := bustest.Start(t)
+	heartbeats := server.Lead(t).Heartbeats
+	proxy := bustest.NewProxy(t, server)
+	options := server.AgentOptions(t, "berlin")
+	options.URL = proxy.URL()
+	agent, err := member.Connect(t.Context(), options, "berlin")
+	require.NoError(t, err)
+	t.Cleanup(agent.Close)
+	for i := range uint64(4) {
+		beat := func(sequence uint64) error {
+			return agent.PutHeartbeat(bustest.Context(t), api.Heartbeat{Healthy: true, Sequence: sequence})
+		}
+		bustest.Eventually(t, func() error { return beat(2 * i) })
+		proxy.HoldReplies()
+		lost := make(chan error, 1)
+		go func() { lost <- beat(2*i + 1) }()
+		bustest.Eventually(t, func() error {
+			entry, _ := heartbeats.Get("berlin")
+			var stored api.Heartbeat
+			if err := json.Unmarshal(entry.Value, &stored); err != nil || stored.Sequence != 2*i+1 {
+				return fmt.Errorf("heartbeat %d is stored (%w)", stored.Sequence, err)
+			}
+			return nil
+		})
+		proxy.Cut()
+		require.Error(t, <-lost)
+		require.NoError(t, agent.Twin())
+	}
 }
