@@ -42,12 +42,7 @@ func TestAnIndexThatWasStoredWholeIsFoundWithoutAHint(t *testing.T) {
 func TestAnIndexThatWasStoredWholeIsFoundAfterACut(t *testing.T) {
 	server := bustest.Start(t)
 	i := writtenFor(t, server)
-	proxy := bustest.NewProxy(t, server)
-	options := server.AgentOptions(t, "berlin")
-	options.URL = proxy.URL()
-	agent, err := member.Connect(t.Context(), options, "berlin")
-	require.NoError(t, err)
-	t.Cleanup(agent.Close)
+	proxy, agent := throughProxy(t, server)
 	var index followed
 	pursue(t, member.FollowerOptions{Hub: agent, Kind: subjects.CommandPlacement, Index: &index})
 	i.whole(1)
@@ -58,6 +53,18 @@ func TestAnIndexThatWasStoredWholeIsFoundAfterACut(t *testing.T) {
 	i.whole(4)
 	proxy.Cut()
 	i.reachedBy(&index)
+}
+
+// throughProxy connects the agent of berlin through a proxy.
+func throughProxy(t *testing.T, server *bustest.Server) (*bustest.Proxy, *member.Conn) {
+	t.Helper()
+	proxy := bustest.NewProxy(t, server)
+	options := server.AgentOptions(t, "berlin")
+	options.URL = proxy.URL()
+	agent, err := member.Connect(t.Context(), options, "berlin")
+	require.NoError(t, err)
+	t.Cleanup(agent.Close)
+	return proxy, agent
 }
 
 // written is the index of berlin as a hub writes it.
