@@ -59,7 +59,7 @@ func openStore(dir, member string, now func() time.Time) (*diskStore, error) {
 	}
 	s := &diskStore{dir: dir, lock: lock, now: now, pending: map[string][]byte{}}
 	if err := s.open(member); err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, unlock(lock))
 	}
 	return s, nil
 }
@@ -89,6 +89,12 @@ func lockDirectory(dir string) (*os.File, error) {
 	return lock, nil
 }
 
+// unlock gives the lock up before it closes the file. A program that is being started has a copy of the file between fork and exec, and
+// the lock belongs to every copy: closing this one alone would leave the directory locked until then.
+func unlock(lock *os.File) error {
+	return errors.Join(syscall.Flock(int(lock.Fd()), syscall.LOCK_UN), lock.Close())
+}
+
 // claim checks that the directory is this member's and of a layout this build knows.
 func (s *diskStore) claim(member string) error {
 	var found stateFile
@@ -110,7 +116,7 @@ func (s *diskStore) claim(member string) error {
 	return nil
 }
 
-func (s *diskStore) close() error { return errors.Join(s.journal.Close(), s.lock.Close()) }
+func (s *diskStore) close() error { return errors.Join(s.journal.Close(), unlock(s.lock)) }
 
 // commands is the newest command that was accepted.
 func (s *diskStore) commands(member string) (*disk.Newest[api.PlacementCommand], error) {

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,6 +50,19 @@ func TestStoreKeepsWhatItWasGiven(t *testing.T) {
 	require.Len(t, results, 1)
 	require.True(t, sameResult(result, results["shop/web"]))
 	require.True(t, result.Changed.Equal(new(results["shop/web"].Changed)))
+}
+
+// A program that is being started has a copy of every file until it is executed: a store that was closed is free all the same.
+func TestAStoreIsUnlockedWithItsCopies(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, "berlin")
+	fd, err := syscall.Dup(int(s.lock.Fd()))
+	require.NoError(t, err)
+	copied := os.NewFile(uintptr(fd), "copy")
+	t.Cleanup(func() { require.NoError(t, copied.Close()) })
+	require.NoError(t, s.close())
+	again := open(t, dir, "berlin")
+	require.NoError(t, again.close())
 }
 
 func TestStoreBelongsToOneAgentOfOneMember(t *testing.T) {

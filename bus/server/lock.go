@@ -49,4 +49,9 @@ func (l *dirLock) sign() error {
 	return err
 }
 
-func (l *dirLock) release() { _ = l.file.Close() }
+// release gives the lock up before it closes the file. A program that is being started has a copy of the file between fork and exec, and
+// the lock belongs to every copy: closing this one alone would leave the directory locked until then.
+func (l *dirLock) release() {
+	_ = unix.Flock(int(l.file.Fd()), unix.LOCK_UN)
+	_ = l.file.Close()
+}

@@ -86,10 +86,11 @@ func (f *fleet) flip(t testing.TB, v *victim, s step, take *Recorder, since func
 
 // tear is a power cut: what was written to state within a second or two before it is gone.
 func (f *fleet) tear(t testing.TB, v *victim, s step, take *Recorder, since func() time.Duration) {
-	loss := Loss{Span: Span{Began: since()}, Tail: true}
 	state := stateFolder(t, f.folderOf(s.Whom))
 	copied := filepath.Join(t.TempDir(), "torn")
 	v.Stop(t) // the files are those of one moment
+	// Not before: what is written while the signal is on its way is in the copy, and not gone.
+	loss := Loss{Span: Span{Began: since()}, Tail: true}
 	bustest.CopyFolder(t, copied, state)
 	v.Continue(t)
 	wait(t.Context(), time.Second+s.For/4)
