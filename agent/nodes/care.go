@@ -99,8 +99,12 @@ func (c *lifecycle) node(ctx context.Context, name string) (time.Time, error) {
 		return again, nil
 	}
 	if !s.care.marked(s.node) {
+		before := s.care
 		if s, err = c.mark(ctx, s); err != nil || s == nil {
 			return time.Time{}, err
+		}
+		if s.care.going && !s.care.goesAs(&before) {
+			return c.o.Hub.Now(), nil // a command came meanwhile, for which the node is not marked yet
 		}
 	}
 	switch {

@@ -51,6 +51,9 @@ type care struct {
 	claimed bool
 }
 
+// goesAs says that a node is to be deleted as it was before, for the same disruption.
+func (c *care) goesAs(before *care) bool { return before.going && c.id == before.id }
+
 // mark changes what is to be changed on a node.
 func (c *care) mark(n *corev1.Node) {
 	others := foreign(n, c.launch)

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -114,6 +115,57 @@ func TestANodeIsLookedAtBeforeItIsDeleted(t *testing.T) {
 			require.Nil(t, n.DeletionTimestamp)
 		})
 	}
+}
+
+// overtaken is a member on which a command comes while a node is being changed for the first time.
+type overtaken struct {
+	target.Nodes
+	once    sync.Once
+	comes   func()
+	deleted []corev1.Node // as they were
+}
+
+func (o *overtaken) UpdateNode(ctx context.Context, name string, change func(*corev1.Node)) error {
+	err := o.Nodes.UpdateNode(ctx, name, change)
+	o.once.Do(o.comes)
+	return err
+}
+
+func (o *overtaken) DeleteNode(ctx context.Context, name, uid string) error {
+	all, err := o.NodeObjects(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range all {
+		if n.Name == name {
+			o.deleted = append(o.deleted, *n)
+		}
+	}
+	return o.Nodes.DeleteNode(ctx, name, uid)
+}
+
+// A command that comes while a node is being marked for something else, such as our finalizer, has the node tainted before it is deleted.
+func TestANodeIsTaintedBeforeItIsDeleted(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "n1")
+	m := &overtaken{Nodes: s.member}
+	n, err := New(Options{Member: "berlin", Hub: s.server.Agent(t, "berlin"), Target: m, Provider: s.provider, Data: s.data, Log: s.server.Log()})
+	require.NoError(t, err)
+	c := n.lifecycle
+	m.comes = func() {
+		body, err := json.Marshal(api.DisruptionCommand{
+			Header: api.NewHeader(api.KindDisruptionCommand), Member: "berlin", Order: api.Order{Epoch: 1, Term: 1, Generation: 1},
+			Pools: []api.PoolTemplate{general()}, Disruptions: []api.Disruption{draining("d1", "n1")},
+		})
+		require.NoError(t, err)
+		c.take(t.Context(), body, 1)
+	}
+	for range 3 {
+		_, err := c.node(t.Context(), "n1")
+		require.NoError(t, err)
+	}
+	require.Len(t, m.deleted, 1)
+	require.Equal(t, "d1", taintedBy(&m.deleted[0]))
 }
 
 // Nothing is launched in place of nodes that are gone: a hub that came from a backup may not know.
