@@ -59,7 +59,7 @@ PAGE :=
 
 .PHONY: test-page
 test-page: $(AXE) chromium ## Try the hub's page in a browser, which is installed on Debian where it is missing, as npm is
-	$(GO) test -count=1 -tags page -timeout 30m -parallel 8 ./tests/page $(PAGE)
+	$(GO) test -count=1 -tags page -timeout 30m ./tests/page $(PAGE)
 	$(GO) test -count=1 -tags page ./tests/page/browser ./tests/page/crowd
 
 # How many looks, changes and seconds are measured.
