@@ -21,6 +21,8 @@ const (
 
 const (
 	tries = 5
+	// counted is by how much slower the counters of coverage make what is fuzzed: three times for a reader of YAML.
+	counted = 5
 	// leisure is by how much slower the race detector and the collector of garbage may make a test that is not
 	// fuzzing: what is looked for there are the inputs that took minutes.
 	leisure = 50
@@ -33,7 +35,7 @@ func Hold(t testing.TB, size int, read func()) {
 	t.Helper()
 	slower := time.Duration(leisure)
 	if fuzzing() {
-		slower = 1
+		slower = counted
 	}
 	hold(t, size, slower, read)
 }
