@@ -1,13 +1,17 @@
 package bustest
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"flotilla/bus"
 	"flotilla/bus/streams"
+	"flotilla/core/api"
 )
 
 // EventsUntil waits until the audit stream has an event of an object that reads "<reason>: <message>", and
@@ -28,4 +32,22 @@ func EventsUntil(t testing.TB, c *bus.Conn, object, last string) (lines []string
 		return nil
 	})
 	return lines
+}
+
+// Flood stores an event n times, faster than a hub does.
+func Flood(t testing.TB, c *bus.Conn, n int, e api.Audit) {
+	t.Helper()
+	e.Header, e.At.Time = api.NewHeader(api.KindAudit), c.Now()
+	data, err := json.Marshal(e)
+	require.NoError(t, err)
+	kind, name, _ := strings.Cut(e.Object, "/")
+	for range n {
+		_, err := c.JS.PublishAsync(c.Fleet.AuditEvent(kind, name), data)
+		require.NoError(t, err)
+	}
+	select {
+	case <-c.JS.PublishAsyncComplete():
+	case <-Context(t).Done():
+		require.Fail(t, "the server does not take the events")
+	}
 }

@@ -1,13 +1,10 @@
 package streams
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"sort"
@@ -19,10 +16,8 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/loop"
 	"flotilla/core/api"
-	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -30,9 +25,6 @@ const (
 	// auditPatience is how long a server may be there and not take an event, as while it starts; without
 	// a server events wait, and those of people for as long as the hub leads.
 	auditPatience = 10 * time.Second
-
-	defaultLimit = 200
-	maxScan      = 100_000 // events looked at by one query
 )
 
 var errQueueFull = errors.New("too many events are waiting")
@@ -225,108 +217,4 @@ func cut(text string, n int) string {
 		return ""
 	}
 	return text[:n] + "…"
-}
-
-// AuditQuery selects events.
-type AuditQuery struct {
-	Object string // "placement/web"; empty: all
-	Member string // empty: any
-	Limit  int    // the newest so many; 0: 200
-	By     string // who caused them; empty: anybody
-	Before uint64 // Past.Older of the answer before; 0: the newest
-}
-
-// ReadAudit reads events, oldest first. It looks at the newest hundred thousand that the object or
-// the fleet has.
-func ReadAudit(ctx context.Context, c *bus.Conn, q AuditQuery) ([]api.Audit, error) {
-	past, err := ReadPast(ctx, c, q)
-	events := make([]api.Audit, len(past.Events))
-	for i := range past.Events {
-		events[i] = past.Events[i].Audit
-	}
-	return events, err
-}
-
-// Past is what the audit stream holds of something.
-type Past struct {
-	Events []api.Told // oldest first
-	// KeptFrom is from when on all is there that was stored, by the connection's clock; zero where nothing was stored yet.
-	KeptFrom time.Time
-	// Older is where older ones begin to be looked for; 0: there are none.
-	Older uint64
-}
-
-// ReadPast is ReadAudit with the times of storing, and says from when on events are kept.
-func ReadPast(ctx context.Context, c *bus.Conn, q AuditQuery) (past Past, err error) {
-	if q.Limit <= 0 {
-		q.Limit = defaultLimit
-	}
-	config, first, err := q.consumer(ctx, c)
-	if err != nil {
-		return past, fmt.Errorf("reading the audit stream: %w", err)
-	}
-	var events []api.Told
-	older := config.OptStartSeq
-	err = eachBefore(ctx, c, c.Fleet.Stream(subjects.Audit), config, cmp.Or(q.Before, math.MaxUint64), func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
-		e := api.Told{Stored: c.FromMachine(meta.Timestamp), Sequence: meta.Sequence.Stream}
-		if !first.IsZero() && !bytes.Contains(m.Data(), []byte(q.Member)) { // names of members stand in JSON as they are
-			return
-		}
-		if err := json.Unmarshal(m.Data(), &e.Audit); err != nil {
-			c.Log.Warn().Err(err).Str("subject", m.Subject()).Msg("audit event cannot be decoded")
-			return
-		}
-		if first.IsZero() { // what was before was not looked at
-			first = e.Stored
-		}
-		if q.Member != "" && !e.Concerns(q.Member) || q.By != "" && e.By != q.By {
-			return
-		}
-		if events = append(events, e); len(events) >= 2*q.Limit {
-			events = append(events[:0], events[len(events)-q.Limit:]...)
-			first, older = events[0].Stored, events[0].Sequence
-		}
-	})
-	if err != nil {
-		return past, fmt.Errorf("reading the audit stream: %w", err)
-	}
-	if cut := len(events) - q.Limit; cut > 0 {
-		events = events[cut:]
-		first, older = events[0].Stored, events[0].Sequence
-	}
-	return Past{Events: events, KeptFrom: first, Older: older}, nil
-}
-
-// consumer reads no more of the stream than the query needs. Since is when the first event was stored that there is, by
-// the connection's clock; zero where the consumer begins later.
-func (q AuditQuery) consumer(ctx context.Context, c *bus.Conn) (config jetstream.ConsumerConfig, since time.Time, err error) {
-	stream, err := c.JS.Stream(ctx, c.Fleet.Stream(subjects.Audit))
-	if err != nil {
-		return config, since, err
-	}
-	state := stream.CachedInfo().State
-	switch {
-	case state.FirstSeq <= 1: // nothing aged out
-		since = c.FromMachine(stream.CachedInfo().Created)
-	case state.Msgs == 0:
-		since = c.Now()
-	default:
-		since = c.FromMachine(state.FirstTime)
-	}
-	kind, name, _ := strings.Cut(q.Object, "/")
-	config.FilterSubject = c.Fleet.AuditFilter(kind, name)
-	scan := uint64(maxScan)
-	if q.Object == "" && q.Member == "" && q.By == "" {
-		scan = uint64(q.Limit)
-	}
-	last := state.LastSeq
-	if q.Before > 0 {
-		last = min(last, q.Before-1)
-	}
-	if last > scan && last-scan+1 > state.FirstSeq {
-		config.DeliverPolicy = jetstream.DeliverByStartSequencePolicy
-		config.OptStartSeq = last - scan + 1
-		since = time.Time{}
-	}
-	return config, since, nil
 }

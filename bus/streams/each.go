@@ -14,21 +14,30 @@ func Each(ctx context.Context, c *bus.Conn, stream string, config jetstream.Cons
 	return eachBefore(ctx, c, stream, config, math.MaxUint64, f)
 }
 
-// eachBefore is Each up to a sequence of the stream, which is left out.
-func eachBefore(ctx context.Context, c *bus.Conn, stream string, config jetstream.ConsumerConfig, end uint64, f func(jetstream.Msg, *jetstream.MsgMetadata)) error {
+// open makes a consumer that reads for a while, and returns what ends it.
+func open(ctx context.Context, c *bus.Conn, stream string, config jetstream.ConsumerConfig) (jetstream.Consumer, func(), error) {
 	config.AckPolicy = jetstream.AckNonePolicy
 	config.MemoryStorage = true
 	config.Replicas = 1
 	config.InactiveThreshold = bus.InactiveAfter
 	consumer, err := c.JS.CreateConsumer(ctx, stream, config)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer func() {
+	return consumer, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bus.AskTimeout)
 		defer cancel()
 		_ = c.JS.DeleteConsumer(ctx, stream, consumer.CachedInfo().Name) // else the server forgets it soon
-	}()
+	}, nil
+}
+
+// eachBefore is Each up to a sequence of the stream, which is left out.
+func eachBefore(ctx context.Context, c *bus.Conn, stream string, config jetstream.ConsumerConfig, end uint64, f func(jetstream.Msg, *jetstream.MsgMetadata)) error {
+	consumer, forget, err := open(ctx, c, stream, config)
+	if err != nil {
+		return err
+	}
+	defer forget()
 	for pending := consumer.CachedInfo().NumPending; pending > 0; {
 		batch, err := consumer.FetchNoWait(pageOfMessages)
 		if err != nil {
