@@ -296,24 +296,6 @@ type WhyRequest struct {
 	Member    string `json:"member,omitempty"`
 }
 
-// EventsRequest reads the audit stream, newest last.
-type EventsRequest struct {
-	Object string `json:"object,omitempty"` // "placement/web"; empty: all
-	Member string `json:"member,omitempty"`
-	Limit  int    `json:"limit,omitempty"` // default 200
-	// By is who caused them, a room or a person; empty: anybody.
-	By string `json:"by,omitempty"`
-	// Before is EventsResponse.Older of the answer before; 0: the newest.
-	Before uint64 `json:"before,omitempty"`
-}
-
-// EventsResponse holds events, oldest first.
-type EventsResponse struct {
-	Events []Audit `json:"events"`
-	// Older is where those before them begin to be looked for; 0: there are none.
-	Older uint64 `json:"older,omitempty"`
-}
-
 // MostCells is of how many placements at most VerbCells is asked at once.
 const MostCells = 50
 

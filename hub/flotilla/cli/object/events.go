@@ -29,6 +29,10 @@ func (a Commands) eventsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events [TYPE/NAME]",
 		Short: "Show what happened, oldest first: to an object, on a member, or in the whole fleet",
+		Long: `Show what happened, oldest first: to an object, on a member, or in the whole fleet.
+
+The hub looks at a part of the history at a time: it is asked for older parts until there are as many events as
+--limit says, or no older ones are kept. For few events of somebody in a long history that takes a while; Ctrl-C ends it.`,
 		Example: `  flotilla events
   flotilla events placement/web -w
   flotilla events node/berlin/node-7
@@ -57,33 +61,46 @@ func (a Commands) events(ctx context.Context, o *eventsOptions, args []string) e
 	if err := a.eventsAbout(ctx, o, args, &request); err != nil {
 		return err
 	}
-	var news *resource.Changes
-	if o.watch {
-		var err error
-		if news, err = a.Watching(ctx, api.WatchRequest{Events: true}); err != nil {
-			return session.StoppedOr(ctx, err)
-		}
+	ask := func(request *api.EventsRequest) (*api.EventsResponse, error) {
+		var page api.EventsResponse
+		return &page, a.Call(ctx, api.VerbEvents, request, &page)
 	}
-	var last []api.Audit
+	if o.watch {
+		return session.StoppedOr(ctx, a.watchEvents(ctx, o, request, ask))
+	}
+	found, err := request.All(ask)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return a.noEvents(ctx, o, args)
+	}
+	return a.printEvents(o, found)
+}
+
+// watchEvents shows the events that are asked for, and after each change those of the newest page that are not shown yet.
+func (a Commands) watchEvents(ctx context.Context, o *eventsOptions, request api.EventsRequest, ask func(*api.EventsRequest) (*api.EventsResponse, error)) error {
+	news, err := a.Watching(ctx, api.WatchRequest{Events: true})
+	if err != nil {
+		return err
+	}
+	shown, err := request.All(ask)
+	if err != nil {
+		return err
+	}
+	fresh := shown
 	for {
-		var reply api.EventsResponse
-		if err := a.Call(ctx, api.VerbEvents, request, &reply); err != nil {
-			return session.StoppedOr(ctx, err)
-		}
-		fresh := newEvents(last, reply.Events)
-		last = reply.Events
 		if err := a.printEvents(o, fresh); err != nil {
 			return err
-		}
-		if !o.watch {
-			if len(reply.Events) == 0 {
-				return a.noEvents(ctx, o, args)
-			}
-			return nil
 		}
 		if more, err := news.Next(ctx); !more || err != nil {
 			return err
 		}
+		page, err := ask(&request)
+		if err != nil {
+			return err
+		}
+		fresh, shown = newEvents(shown, page.Events), page.Events
 	}
 }
 

@@ -1,0 +1,41 @@
+package api
+
+import "slices"
+
+// EventsRequest reads the audit stream, newest last.
+type EventsRequest struct {
+	Object string `json:"object,omitempty"` // "placement/web"; empty: all
+	Member string `json:"member,omitempty"`
+	Limit  int    `json:"limit,omitempty"` // default 200; one answer has 600 at most
+	// By is who caused them, a room or a person; empty: anybody.
+	By string `json:"by,omitempty"`
+	// Before is EventsResponse.Older of the answer before; 0: the newest.
+	Before uint64 `json:"before,omitempty"`
+}
+
+// EventsResponse holds events, oldest first: one page of them. A hub looks at a part of the audit stream for one answer,
+// so that fewer events than were asked for, or none, do not say that there are no older ones: Older says it.
+type EventsResponse struct {
+	Events []Audit `json:"events"`
+	// Older is where those before them begin to be looked for; 0: there are none.
+	Older uint64 `json:"older,omitempty"`
+}
+
+// All asks for page after page until there are r.Limit events or no older ones, and returns them oldest first. It ends at
+// the first error of ask, and where a hub does not say where older ones begin, or no further back than before.
+func (r EventsRequest) All(ask func(*EventsRequest) (*EventsResponse, error)) ([]Audit, error) {
+	var pages [][]Audit
+	for {
+		page, err := ask(&r)
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, page.Events)
+		r.Limit -= len(page.Events)
+		if r.Limit <= 0 || page.Older == 0 || r.Before != 0 && page.Older >= r.Before {
+			slices.Reverse(pages)
+			return slices.Concat(pages...), nil
+		}
+		r.Before = page.Older
+	}
+}
