@@ -94,9 +94,13 @@ func eventTable(v *visit, _ string) (*overview.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen, err := v.happened(ask)
+	all, err := ask.All(func(ask *api.EventsRequest) (*api.EventsResponse, error) {
+		var page api.EventsResponse
+		return &page, v.ask(api.VerbEvents, ask, &page)
+	})
 	if err != nil {
 		return nil, err
 	}
-	return overview.EventTable(seen.Events), nil
+	slices.Reverse(all)
+	return overview.EventTable(all), nil
 }

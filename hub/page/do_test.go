@@ -311,6 +311,7 @@ func TestActions(t *testing.T) {
 		{"members are cordoned, drained, admitted and revoked", h.members},
 		{"what waits, and who did what", h.activity},
 		{"nodes", h.nodes},
+		{"many events", h.flooded},
 	} {
 		t.Run(scenario.name, func(t *testing.T) {
 			outer := h.t
@@ -548,6 +549,26 @@ func (h *acting) activity(t *testing.T) {
 	require.Equal(t, []string{"time", "by", "from", "object", "member", "type", "reason", "message", "request"}, rows[0])
 	for _, row := range rows[1:] {
 		require.Equal(t, []string{"olga", "127.0.0.1", "placement/web"}, row[1:4])
+	}
+}
+
+// flooded has more events than one answer looks at, and an older one of somebody. A screen says that it looked at a part,
+// an export has all up to its bound.
+func (h *acting) flooded(t *testing.T) {
+	running := h.fleet.Hub.Server()
+	c, err := bus.ConnectHub(bustest.Context(t), bus.Options{
+		Fleet: h.fleet.Client.Fleet.Name, URL: running.URL(), Creds: running.HubCreds(), Log: zerolog.Nop(), Now: elsewhen.Now,
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	bustest.Flood(t, c, 1, api.Audit{Object: "member/oslo", Reason: "Seen", By: "bert", Member: "oslo"})
+	bustest.Flood(t, c, 11_000, api.Audit{Object: "fleet/state", Reason: "Flaps", By: "reporter"})
+	require.NoError(t, h.holds("vera", "/activity?by=bert", "None in this part of the history.", "Older"))
+	require.NoError(t, h.holds("vera", "/members/oslo", "None in the newest part of the history."))
+	for at, want := range map[string]int{"/activity.csv?by=bert": 1, "/activity.csv?object=fleet/state": 5000} {
+		rows, err := csv.NewReader(h.get("vera", at).Body).ReadAll()
+		require.NoError(t, err)
+		require.Len(t, rows, 1+want, at)
 	}
 }
 
