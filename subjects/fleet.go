@@ -23,6 +23,7 @@ const (
 	Events   = "EVENTS"   // node events of members
 	Commands = "COMMANDS" // wanted state of each member
 	Audit    = "AUDIT"    // what happened, for people
+	Acts     = "ACTS"     // what people did
 )
 
 // Prefix opens every subject of the fleet, "flotilla.<fleet>".

@@ -100,6 +100,7 @@ func (f Fleet) probesOfHub() []Probe {
 		{What: "the lease", Subject: f.BucketSubject(Lease, LeaseKey)},
 		{What: "content", Subject: f.BucketSubject(Content, strings.Repeat("0", 64))},
 		{What: "an audit event", Subject: f.AuditEvent(KindPlacement, "web")},
+		{What: "what a person did", Subject: f.Act(KindPlacement, "web")},
 		{What: "who leads", Subject: f.Leads()},
 		{What: "a forwarded request", Subject: f.Forward()},
 		{What: "services of NATS", Subject: "$SRV.PING"},

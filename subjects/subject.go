@@ -142,17 +142,32 @@ func (f Fleet) AuditEvent(kind, name string) string {
 
 // AuditFilter is AuditEvent with "" standing for any kind or any name.
 func (f Fleet) AuditFilter(kind, name string) string {
+	return f.Prefix() + ".audit." + filter(kind, name)
+}
+
+// AllAudit is every event of every object.
+func (f Fleet) AllAudit() string { return f.AuditFilter("", "") }
+
+// Act is the subject of what a person did to one object, "flotilla.<fleet>.act.<kind>.<name>".
+func (f Fleet) Act(kind, name string) string {
+	return f.Prefix() + ".act." + Encode(kind) + "." + Encode(name)
+}
+
+// ActFilter is Act with "" standing for any kind or any name.
+func (f Fleet) ActFilter(kind, name string) string { return f.Prefix() + ".act." + filter(kind, name) }
+
+// AllActs is all that people did to every object.
+func (f Fleet) AllActs() string { return f.ActFilter("", "") }
+
+func filter(kind, name string) string {
 	tokens := [2]string{"*", "*"}
 	for i, s := range []string{kind, name} {
 		if s != "" {
 			tokens[i] = Encode(s)
 		}
 	}
-	return f.Prefix() + ".audit." + tokens[0] + "." + tokens[1]
+	return tokens[0] + "." + tokens[1]
 }
-
-// AllAudit is every event of every object.
-func (f Fleet) AllAudit() string { return f.Prefix() + ".audit.*.*" }
 
 // AllEvents is every event of every member.
 func (f Fleet) AllEvents() string { return f.Prefix() + ".event.>" }

@@ -36,6 +36,8 @@ func (a Asset) Subjects(f Fleet) []string {
 		return []string{f.AllEvents()}
 	case a.Short == Commands:
 		return []string{f.AllCommands()}
+	case a.Short == Acts:
+		return []string{f.AllActs()}
 	default:
 		return []string{f.AllAudit()}
 	}
@@ -53,6 +55,7 @@ func Assets() []Asset {
 		{Events, false, "Newest state of each node of each member, and its inventories, written by its agent."},
 		{Commands, false, "Wanted state of each member, newest only; announced on the hint subjects."},
 		{Audit, false, "What happened to each object, for people: 90 days."},
+		{Acts, false, "What people did, as stream AUDIT told of it, where nothing that members cause takes its room: a year."},
 	}
 }
 
@@ -118,6 +121,7 @@ func (f Fleet) plain() []Address {
 		{f.Stream(Commands), f.Command("<member>", CommandPlacement) + ".<slot>", fmt.Sprintf("changes of an index since it was stored whole, in slots 0 to %d", CommandSlots-1), "dispatcher", "that agent, by direct get"},
 		{"", f.Hint("<member>", "<kind>"), "a newer command is stored; headers only", "the server", "that agent"},
 		{f.Stream(Audit), f.Prefix() + ".audit.<kind>." + each, "what happened to an object", "rooms", "clients"},
+		{f.Stream(Acts), f.Prefix() + ".act.<kind>." + each, "what a person did to an object", "leader", "clients"},
 		{"", f.Enrolment("<member>"), "an agent asks for credentials", "that agent", "enroller"},
 		{"", f.apiOf("<role>", "<person>") + ".<access>.<verb>", "requests to the hub", "that person", "door"},
 		{"", f.Forward(), "what the page of a hub that does not lead was asked, sealed", "hubs", "leader"},

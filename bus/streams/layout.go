@@ -105,6 +105,7 @@ func layoutSteps() []step {
 		{subjects.Commands, commandsStream},
 		{subjects.Audit, auditStream},
 		{subjects.Census, censusStream},
+		{subjects.Acts, actsStream},
 	}
 	steps := make([]step, len(order))
 	for i, s := range order {

@@ -92,7 +92,7 @@ func TestStreamsAreDescribedAndBounded(t *testing.T) {
 	require.Equal(t, len(subjects.Assets()), n)
 }
 
-// The audit stream reaches back as far as docs/notifications.md says.
+// The audit stream reaches back as far as docs/notifications.md says, and what people did as far as docs/trace.md.
 func TestTheAuditStreamKeepsNinetyDaysOrAGibibyte(t *testing.T) {
 	server := bustest.Start(t)
 	server.Lead(t)
@@ -101,4 +101,8 @@ func TestTheAuditStreamKeepsNinetyDaysOrAGibibyte(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 90*24*time.Hour, stream.CachedInfo().Config.MaxAge)
 	require.EqualValues(t, 1<<30, stream.CachedInfo().Config.MaxBytes)
+	stream, err = c.JS.Stream(bustest.Context(t), c.Fleet.Stream(subjects.Acts))
+	require.NoError(t, err)
+	require.Equal(t, 366*24*time.Hour, stream.CachedInfo().Config.MaxAge)
+	require.EqualValues(t, 512<<20, stream.CachedInfo().Config.MaxBytes)
 }

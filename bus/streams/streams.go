@@ -32,6 +32,8 @@ const (
 	maxCommandsBytes  = 2 << 30
 	maxAuditBytes     = 1 << 30
 	maxAuditAge       = 90 * 24 * time.Hour
+	maxActsBytes      = 512 << 20
+	maxActsAge        = 366 * 24 * time.Hour
 )
 
 // shortestWindow of duplicates that the server allows: where agents write, a guessed message id must
@@ -105,6 +107,11 @@ func auditStream(c *jetstream.StreamConfig, _ subjects.Fleet, o LayoutOptions) {
 	c.Discard = jetstream.DiscardOld
 	c.MaxAge = maxAuditAge
 	unsynced(c, o)
+}
+
+func actsStream(c *jetstream.StreamConfig, f subjects.Fleet, o LayoutOptions) {
+	auditStream(c, f, o)
+	c.MaxBytes, c.MaxAge = maxActsBytes, maxActsAge
 }
 
 // Durability of a server.

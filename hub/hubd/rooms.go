@@ -11,6 +11,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/census"
 	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/liveness"
@@ -72,6 +73,7 @@ func (h *Hub) allRooms(s *store.Store) []room {
 		{"disruptor", disruptions.Run},
 		{"enroller", enrolments.Run},
 		{"gauger", gauges.Run},
+		{"acts", func(ctx context.Context) error { return streams.KeepActs(ctx, s.Conn) }},
 		{"notifier", notifier.New(s, notifier.Options{Channels: h.channels, Log: log}).Run},
 		{"dispatcher", dispatcher.New(s, dispatcher.Options{Runs: h.runsOf("dispatcher", "heads"), Log: log}).Run},
 		{"door", h.open(door.New(s, entrance)).Run},
