@@ -72,7 +72,7 @@ func TestEveryPartGoesByTheClockItIsGiven(t *testing.T) {
 
 // since is when credentials or a token were made that end at a time, and any other time itself.
 func since(where string, at time.Time) time.Time {
-	if strings.HasPrefix(where, "identity.") || strings.Contains(where, "audit.member.") {
+	if strings.HasPrefix(where, "identity.") || strings.Contains(where, "audit.member.") || strings.Contains(where, "act.member.") {
 		for _, life := range []time.Duration{api.CredentialsLife, api.TokenLife} {
 			if at.Sub(shifted()) > life-6*time.Hour {
 				return at.Add(-life)

@@ -151,7 +151,7 @@ func requireNames(t *testing.T, line string) {
 	t.Helper()
 	fleet := subjects.Fleet{Name: "default"}
 	known := []string{
-		"flotilla-hub", fleet.Bucket(subjects.State), fleet.Bucket(subjects.Heartbeat), fleet.Stream(subjects.Commands), fleet.Stream(subjects.Audit),
+		"flotilla-hub", fleet.Bucket(subjects.State), fleet.Bucket(subjects.Heartbeat), fleet.Stream(subjects.Commands), fleet.Stream(subjects.Audit), fleet.Stream(subjects.Acts),
 		fleet.Command("berlin", "placement"), fleet.Prefix() + ".hint",
 	}
 	found := named.FindAllString(line, -1)

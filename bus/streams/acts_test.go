@@ -36,7 +36,7 @@ func did(s *store.Store, messages ...string) {
 	for _, m := range messages {
 		s.Audit.Record(
 			api.Audit{Object: "run/spring", Reason: "Started", By: "anna", Request: "r-" + m, Message: m},
-			api.Audit{Object: "member/oslo", Reason: "MemberNotReady", By: "registrar", Message: m})
+			api.Audit{Object: "member/oslo", Member: "oslo", Reason: "MemberNotReady", By: "registrar", Message: m})
 	}
 }
 

@@ -57,16 +57,28 @@ type Past struct {
 // thousand events at most that the object has, or the fleet where no object is named, or at as many as a larger q.Limit
 // needs. So a page may hold fewer events of a person or a member than there are; Past.Older begins the next one.
 func ReadPast(ctx context.Context, c *bus.Conn, q AuditQuery) (past Past, err error) {
-	if q.Limit <= 0 {
-		q.Limit = defaultLimit
-	}
-	config, first, err := q.consumer(ctx, c)
+	kind, name, _ := strings.Cut(q.Object, "/")
+	past, err = q.read(ctx, c, part{c.Fleet.Stream(subjects.Audit), c.Fleet.AuditFilter(kind, name)})
 	if err != nil {
 		return past, fmt.Errorf("reading the audit stream: %w", err)
 	}
+	return past, nil
+}
+
+// part is what a query reads: a stream, and of that what passes a filter of subjects.
+type part struct{ stream, filter string }
+
+func (q AuditQuery) read(ctx context.Context, c *bus.Conn, of part) (past Past, err error) {
+	if q.Limit <= 0 {
+		q.Limit = defaultLimit
+	}
+	config, first, err := q.consumer(ctx, c, of)
+	if err != nil {
+		return past, err
+	}
 	var events []api.Told
 	older := config.OptStartSeq
-	err = eachBefore(ctx, c, c.Fleet.Stream(subjects.Audit), config, cmp.Or(q.Before, math.MaxUint64), func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+	err = eachBefore(ctx, c, of.stream, config, cmp.Or(q.Before, math.MaxUint64), func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 		e := api.Told{Stored: c.FromMachine(meta.Timestamp), Sequence: meta.Sequence.Stream}
 		if !first.IsZero() && !bytes.Contains(m.Data(), []byte(q.Member)) { // names of members stand in JSON as they are
 			return
@@ -87,7 +99,7 @@ func ReadPast(ctx context.Context, c *bus.Conn, q AuditQuery) (past Past, err er
 		}
 	})
 	if err != nil {
-		return past, fmt.Errorf("reading the audit stream: %w", err)
+		return past, err
 	}
 	if cut := len(events) - q.Limit; cut > 0 {
 		events = events[cut:]
@@ -98,8 +110,8 @@ func ReadPast(ctx context.Context, c *bus.Conn, q AuditQuery) (past Past, err er
 
 // consumer reads no more of the stream than the query needs. Since is when the first event was stored that there is, by
 // the connection's clock; zero where the consumer begins later.
-func (q AuditQuery) consumer(ctx context.Context, c *bus.Conn) (config jetstream.ConsumerConfig, since time.Time, err error) {
-	stream, err := c.JS.Stream(ctx, c.Fleet.Stream(subjects.Audit))
+func (q AuditQuery) consumer(ctx context.Context, c *bus.Conn, of part) (config jetstream.ConsumerConfig, since time.Time, err error) {
+	stream, err := c.JS.Stream(ctx, of.stream)
 	if err != nil {
 		return config, since, err
 	}
@@ -112,9 +124,8 @@ func (q AuditQuery) consumer(ctx context.Context, c *bus.Conn) (config jetstream
 	default:
 		since = c.FromMachine(state.FirstTime)
 	}
-	kind, name, _ := strings.Cut(q.Object, "/")
-	config.FilterSubject = c.Fleet.AuditFilter(kind, name)
-	w := window{conn: c, filter: config.FilterSubject, first: state.FirstSeq, end: state.LastSeq + 1, most: q.scan()}
+	config.FilterSubject = of.filter
+	w := window{conn: c, of: of, first: state.FirstSeq, end: state.LastSeq + 1, most: q.scan()}
 	if q.Before > 0 {
 		w.end = min(w.end, q.Before)
 	}

@@ -5,16 +5,15 @@ import (
 	"sort"
 
 	"flotilla/bus"
-	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// window is the part of the audit stream that a query reads: it ends before a sequence, and begins as early as no
+// window is the part of a stream that a query reads: it ends before a sequence, and begins as early as no
 // more than so many events that pass the filter lie in it.
 type window struct {
 	conn       *bus.Conn
-	filter     string
+	of         part
 	first, end uint64 // first is that of the stream
 	most       uint64
 }
@@ -56,8 +55,8 @@ func (w *window) start(ctx context.Context) (uint64, error) {
 
 // from counts the events from a sequence on.
 func (w *window) from(ctx context.Context, start uint64) (uint64, error) {
-	consumer, forget, err := open(ctx, w.conn, w.conn.Fleet.Stream(subjects.Audit), jetstream.ConsumerConfig{
-		FilterSubject: w.filter, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: start,
+	consumer, forget, err := open(ctx, w.conn, w.of.stream, jetstream.ConsumerConfig{
+		FilterSubject: w.of.filter, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: start,
 	})
 	if err != nil {
 		return 0, err

@@ -21,6 +21,18 @@ type EventsResponse struct {
 	Older uint64 `json:"older,omitempty"`
 }
 
+// FirstAct begins the positions of EventsResponse.Older in stream ACTS, which are older than all of stream AUDIT. A number in JSON has
+// that many exactly, whatever reads it.
+const FirstAct = 1 << 52
+
+// goesBack says that a position is older than another.
+func goesBack(from, to uint64) bool {
+	if (from >= FirstAct) != (to >= FirstAct) {
+		return to >= FirstAct
+	}
+	return to < from
+}
+
 // All asks for page after page until there are r.Limit events or no older ones, and returns them oldest first. It ends at
 // the first error of ask, and where a hub does not say where older ones begin, or no further back than before.
 func (r EventsRequest) All(ask func(*EventsRequest) (*EventsResponse, error)) ([]Audit, error) {
@@ -32,7 +44,7 @@ func (r EventsRequest) All(ask func(*EventsRequest) (*EventsResponse, error)) ([
 		}
 		pages = append(pages, page.Events)
 		r.Limit -= len(page.Events)
-		if r.Limit <= 0 || page.Older == 0 || r.Before != 0 && page.Older >= r.Before {
+		if r.Limit <= 0 || page.Older == 0 || r.Before != 0 && !goesBack(r.Before, page.Older) {
 			slices.Reverse(pages)
 			return slices.Concat(pages...), nil
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +16,7 @@ import (
 	"flotilla/hub/dev"
 	"flotilla/hub/flotilla/cli"
 	"flotilla/hub/flotilla/cli/session"
+	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
 
@@ -47,16 +49,23 @@ func (p *pager) paged(ctx context.Context, env session.Environment, args ...stri
 	return code, printed.String(), said.String()
 }
 
-// floodedFleet has an event of anna behind more events of a flood than two answers look at.
-func floodedFleet(t *testing.T) *dev.Fleet {
+// inside is a connection that may do what the hub may.
+func inside(t *testing.T, fleet *dev.Fleet) *bus.Conn {
 	t.Helper()
-	fleet := startFleet(t)
 	running := fleet.Hub.Server()
 	c, err := bus.ConnectHub(bustest.Context(t), bus.Options{
 		Fleet: "default", URL: running.URL(), Creds: running.HubCreds(), Log: zerolog.Nop(), Now: elsewhen.Now,
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
+	return c
+}
+
+// floodedFleet has an event of anna behind more events of a flood than two answers look at.
+func floodedFleet(t *testing.T) *dev.Fleet {
+	t.Helper()
+	fleet := startFleet(t)
+	c := inside(t, fleet)
 	bustest.Flood(t, c, 1, api.Audit{Object: "user/bert", Reason: "Added", By: "anna", Message: "bert may look"})
 	bustest.Flood(t, c, 21_000, api.Audit{Object: "member/mallory", Reason: "Flaps", By: "reporter", Member: "mallory"})
 	return fleet
@@ -122,4 +131,31 @@ func TestEventsAreFoundBehindAFlood(t *testing.T) {
 		require.Len(t, p.asked, 5)
 		require.Equal(t, []uint64{0, 0}, p.asked[3:], "after a change the newest page alone is asked for")
 	})
+}
+
+// What a person did is shown though the audit stream has lost it.
+func TestWhatPeopleDidOutlivesTheAuditStream(t *testing.T) {
+	fleet := startFleet(t)
+	applyAll(t, fleet, everywhere)
+	c := inside(t, fleet)
+	stream := func(short string) jetstream.Stream {
+		found, err := c.JS.Stream(bustest.Context(t), c.Fleet.Stream(short))
+		require.NoError(t, err)
+		return found
+	}
+	env := liveEnvironment(fleet)
+	shown := func() string {
+		p := &pager{after: func(*api.EventsResponse) {}}
+		code, out, said := p.paged(t.Context(), env, "events", "placement/shop", "--by", "admin", "-o", "json")
+		require.Equal(t, session.ExitDone, code, said)
+		return out
+	}
+	bustest.Eventually(t, func() error {
+		_, err := stream(subjects.Acts).GetLastMsgForSubject(bustest.Context(t), c.Fleet.Act("placement", "shop"))
+		return err
+	})
+	did := shown()
+	require.Contains(t, did, `"reason":"Created"`)
+	require.NoError(t, stream(subjects.Audit).Purge(bustest.Context(t)))
+	require.Equal(t, did, shown())
 }

@@ -272,7 +272,7 @@ func (v *View) Events(ctx context.Context, request *api.EventsRequest) (any, err
 	if most := pageBytes >> 10; limit > most { // each is at most 1 KiB
 		limit = most
 	}
-	found, err := streams.ReadPast(ctx, v.store.Conn, streams.AuditQuery{
+	found, err := streams.ReadEvents(ctx, v.store.Conn, streams.AuditQuery{
 		Object: strings.TrimSpace(request.Object), Member: request.Member, Limit: limit, By: request.By, Before: request.Before,
 	})
 	if err != nil {

@@ -32,7 +32,8 @@ func (a Commands) eventsCommand() *cobra.Command {
 		Long: `Show what happened, oldest first: to an object, on a member, or in the whole fleet.
 
 The hub looks at a part of the history at a time: it is asked for older parts until there are as many events as
---limit says, or no older ones are kept. For few events of somebody in a long history that takes a while; Ctrl-C ends it.`,
+--limit says, or no older ones are kept. For few events of somebody in a long history that takes a while; Ctrl-C ends it.
+Events are kept for 90 days, or 1 GiB of them; what people did is kept for a year, or 512 MiB.`,
 		Example: `  flotilla events
   flotilla events placement/web -w
   flotilla events node/berlin/node-7
