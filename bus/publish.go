@@ -110,7 +110,16 @@ func ExpectLast(m *nats.Msg, sequence uint64) {
 // LastMessage reads the newest message of a subject, which may hold wildcards, from the leader of the stream; nil when
 // there is none. The library would ask by direct get, which a replica that is behind may answer.
 func (c *Conn) LastMessage(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
-	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
+	return c.message(ctx, stream, map[string]any{"last_by_subj": subject})
+}
+
+// MessageFrom is LastMessage of the oldest from a sequence on.
+func (c *Conn) MessageFrom(ctx context.Context, stream, subject string, sequence uint64) (*jetstream.RawStreamMsg, error) {
+	return c.message(ctx, stream, map[string]any{"seq": sequence, "next_by_subj": subject})
+}
+
+func (c *Conn) message(ctx context.Context, stream string, request map[string]any) (*jetstream.RawStreamMsg, error) {
+	ask, err := json.Marshal(request)
 	if err != nil {
 		return nil, err
 	}

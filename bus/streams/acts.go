@@ -30,11 +30,13 @@ func KeepActs(ctx context.Context, c *bus.Conn) error {
 	for ctx.Err() == nil {
 		err := k.find(ctx)
 		if err == nil {
-			return FollowAudit(ctx, c, k.of, k.take)
+			retry.Reset()
+			err = FollowAudit(ctx, c, k.of, k.take)
 		}
-		delay := retry.Next()
-		c.Log.Warn().Err(err).Dur("delay", delay).Msg("what people did is not copied, trying again")
-		loop.Pause(ctx, delay)
+		if err != nil {
+			c.Log.Warn().Err(err).Msg("what people did is not copied, trying again")
+			retry.Wait(ctx)
+		}
 	}
 	return nil
 }
@@ -78,7 +80,10 @@ func copiedFrom(h nats.Header) (at AuditPosition, err error) {
 	return at, nil
 }
 
-// take copies an event of a person. It returns once the copy is stored, or ctx ends.
+// errCopiesGone says that copies are gone that were there.
+var errCopiesGone = errors.New("stream " + subjects.Acts + " was emptied, or made anew, meanwhile")
+
+// take copies an event of a person. It returns once the copy is stored, or ctx ends, and errs when copies before it are gone.
 func (k *actsKeeper) take(ctx context.Context, e AuditEvent) error {
 	kind, name, named := strings.Cut(e.Object, "/")
 	if !ofPerson(&e.Audit) || !named {
@@ -93,7 +98,12 @@ func (k *actsKeeper) take(ctx context.Context, e AuditEvent) error {
 	m.Header.Set(headerAuditStored, e.Position.Stored.Format(time.RFC3339Nano))
 	retry := loop.Backoff{Most: followRetry}
 	for ctx.Err() == nil && k.of.before(e.Position) {
-		if err := k.put(ctx, m, e.Position); err != nil {
+		last := k.of
+		err := k.put(ctx, m, e.Position)
+		switch {
+		case k.of.before(last):
+			return errCopiesGone
+		case err != nil && k.of == last:
 			k.conn.Log.Warn().Err(err).Str("object", e.Object).Msg("what a person did is not copied, trying again")
 			retry.Wait(ctx)
 		}
@@ -106,20 +116,15 @@ func (k *actsKeeper) take(ctx context.Context, e AuditEvent) error {
 func (k *actsKeeper) put(ctx context.Context, m *nats.Msg, of AuditPosition) error {
 	bus.ExpectLast(m, k.last)
 	ack, err := k.conn.Publish(ctx, m)
-	if err == nil {
-		k.last, k.of = ack.Sequence, of
-		return nil
+	if err != nil {
+		return errors.Join(err, k.find(ctx))
 	}
-	if findErr := k.find(ctx); findErr != nil {
-		return errors.Join(err, findErr)
-	}
-	if errors.Is(err, bus.ErrWrongSequence) {
-		return nil
-	}
-	return err
+	k.last, k.of = ack.Sequence, of
+	return nil
 }
 
-// before says that one place in the audit stream is before another. Sequences begin anew with a stream that was made anew.
+// before says that one place in the audit stream may be before another: sequences begin anew with a stream that was made anew, and clocks
+// of servers go back.
 func (p AuditPosition) before(other AuditPosition) bool {
-	return p.Stored.Before(other.Stored) || p.Stored.Equal(other.Stored) && p.Sequence < other.Sequence
+	return p.Sequence < other.Sequence || p.Stored.Before(other.Stored)
 }

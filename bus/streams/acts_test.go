@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -130,4 +131,40 @@ func TestAForeignActIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, acts.DeleteMsg(bustest.Context(t), ack.Sequence))
 	expectActs(t, c, "one", "two")
+}
+
+// An event is left out only where a copy says that neither its sequence nor its time is newer.
+func TestPlacesInTheAuditStream(t *testing.T) {
+	at := func(sequence uint64, second int64) streams.AuditPosition {
+		return streams.AuditPosition{Sequence: sequence, Stored: time.Unix(second, 0)}
+	}
+	for name, c := range map[string]struct {
+		newest, event streams.AuditPosition
+		before        bool
+	}{
+		"nothing is copied":     {streams.AuditPosition{}, at(1, 100), true},
+		"the next event":        {at(7, 100), at(8, 101), true},
+		"at the same time":      {at(7, 100), at(8, 100), true},
+		"a clock went back":     {at(7, 100), at(8, 50), true},
+		"the stream is another": {at(7, 100), at(1, 200), true},
+		"the same event":        {at(7, 100), at(7, 100), false},
+		"one of before":         {at(7, 100), at(6, 99), false},
+	} {
+		require.Equal(t, c.before, streams.Before(c.newest, c.event), name)
+	}
+}
+
+// What the audit stream still holds is copied again where stream ACTS was emptied, or made anew, while a hub leads.
+func TestActsThatAreGoneAreCopiedAgain(t *testing.T) {
+	server := bustest.Start(t)
+	s := server.Lead(t)
+	c := server.Hub(t)
+	keepActs(t, c)
+	did(s, "one", "two")
+	expectActs(t, c, "one", "two")
+	require.NoError(t, c.JS.DeleteStream(bustest.Context(t), c.Fleet.Stream(subjects.Acts)))
+	_, err := streams.EnsureLayout(bustest.Context(t), c, streams.LayoutOptions{})
+	require.NoError(t, err)
+	did(s, "three")
+	expectActs(t, c, "one", "two", "three")
 }

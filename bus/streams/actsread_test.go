@@ -53,12 +53,18 @@ func TestEventsGoOnInWhatPeopleDid(t *testing.T) {
 	require.Equal(t, "|", pages(streams.AuditQuery{By: "anna", Object: "run/autumn"}))
 	require.Equal(t, "4 5 6 7 8|", pages(streams.AuditQuery{Member: "oslo"}), "what nobody did is gone")
 
+	newest, err := streams.ReadEvents(ctx, c, streams.AuditQuery{By: "anna", Limit: 2})
+	require.NoError(t, err)
+	require.NoError(t, audit.Purge(ctx, jetstream.WithPurgeSequence(17))) // meanwhile, behind what was shown
+	require.Equal(t, "|0 1 2 3 4 5 6", pages(streams.AuditQuery{By: "anna", Before: newest.Older}), "what was shown does not come again")
+	require.Equal(t, "8|0 1 2 3 4 5 6 7", pages(everything))
+
 	acts, err := c.JS.Stream(ctx, c.Fleet.Stream(subjects.Acts))
 	require.NoError(t, err)
 	for _, sequence := range []uint64{2, 4, 5, 9} { // by hand
 		require.NoError(t, acts.DeleteMsg(ctx, sequence))
 	}
-	require.Equal(t, "4 5 6 7 8|0 2", pages(everything))
+	require.Equal(t, "8|0 2 5 6 7", pages(everything))
 	require.NoError(t, audit.Purge(ctx))
 	require.Equal(t, "|0 2 5 6 7", pages(everything))
 	require.NoError(t, acts.Purge(ctx))

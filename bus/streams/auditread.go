@@ -17,13 +17,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-const (
-	defaultLimit = 200
-	// maxScan is how many events one query reads to find those of a person or a member, where it asks for fewer.
-	maxScan = 10_000
-	// leastScan is how many events of an object are read rather than looked for where they begin.
-	leastScan = 1_000
-)
+// maxScan is how many events one query looks at to find those of a person, a member or an object, where it asks for fewer.
+const maxScan = 10_000
 
 // AuditQuery selects events.
 type AuditQuery struct {
@@ -70,7 +65,7 @@ type part struct{ stream, filter string }
 
 func (q AuditQuery) read(ctx context.Context, c *bus.Conn, of part) (past Past, err error) {
 	if q.Limit <= 0 {
-		q.Limit = defaultLimit
+		q.Limit = api.DefaultEvents
 	}
 	config, first, err := q.consumer(ctx, c, of)
 	if err != nil {
@@ -143,13 +138,10 @@ func (q AuditQuery) consumer(ctx context.Context, c *bus.Conn, of part) (config 
 	return config, since, nil
 }
 
-// scan is how many events the query may read.
+// scan is how many events the query may look at.
 func (q AuditQuery) scan() uint64 {
-	switch {
-	case q.Member != "" || q.By != "":
-		return uint64(max(q.Limit, maxScan))
-	case q.Object != "":
-		return uint64(max(2*q.Limit, leastScan)) // a window that is half full has as many as are asked for
+	if q.Member == "" && q.By == "" && q.Object == "" {
+		return uint64(q.Limit)
 	}
-	return uint64(q.Limit)
+	return uint64(max(q.Limit, maxScan))
 }

@@ -43,8 +43,7 @@ func TestAnEventBehindAFloodIsFoundPageByPage(t *testing.T) {
 	}
 }
 
-// An object has more events than one query reads, with a flood of another between them. Each page reads the newest that
-// it may, wherever they lie, and no event is on two pages, or on none.
+// An object has more events than one query reads, with a flood of another between them. No event is on two pages, or on none.
 func TestAFloodedObjectIsReadPageByPage(t *testing.T) {
 	server := bustest.Start(t)
 	c := server.Hub(t)
@@ -53,8 +52,6 @@ func TestAFloodedObjectIsReadPageByPage(t *testing.T) {
 		bustest.Flood(t, c, n, api.Audit{Object: "placement/web", Reason: "Flaps", By: "reporter"})
 		bustest.Flood(t, c, 12_000, api.Audit{Object: "member/mallory", Reason: "Flaps", By: "reporter"})
 	}
-	pages := pagesOf(t, server, streams.AuditQuery{Object: "placement/web", Limit: 250})
-	require.Len(t, pages, 16_000/250, "every page is full")
 	for name, query := range map[string]streams.AuditQuery{
 		"by":            {Object: "placement/web", By: "reporter", Limit: 10_000},
 		"as many as it": {Object: "placement/web", Limit: 10_000},

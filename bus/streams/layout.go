@@ -3,6 +3,7 @@ package streams
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/core/api"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -255,8 +257,18 @@ func sameRepublish(a, b *jetstream.RePublish) bool {
 	return *a == *b
 }
 
-// LayoutThere is nil when all streams of the fleet are there, and otherwise names those that are missing.
+// LayoutThere is nil when all streams of the fleet are there, and otherwise names those that are missing. A newer hub makes those of its
+// own once it leads: until then the hub that leads says which there are to be.
 func LayoutThere(ctx context.Context, c *bus.Conn) error {
-	_, err := EnsureLayout(ctx, c, LayoutOptions{Unmanaged: true})
+	steps := layoutSteps()
+	m, err := c.LastMessage(ctx, c.Fleet.BucketStream(subjects.State), c.Fleet.BucketSubject(subjects.State, subjects.LayoutKey))
+	if err == nil && m != nil && !bus.IsMarker(m.Header) {
+		var led api.Layout
+		if err := json.Unmarshal(m.Data, &led); err != nil {
+			return fmt.Errorf("the layout record: %w", err)
+		}
+		steps = steps[:min(max(led.Step, firstSteps), len(steps))]
+	}
+	_, err = ensureSteps(ctx, c, LayoutOptions{Unmanaged: true}, steps, 0)
 	return err
 }

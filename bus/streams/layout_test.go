@@ -1,6 +1,7 @@
 package streams_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/bus/server"
 	"flotilla/bus/streams"
+	"flotilla/core/api"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -90,6 +92,24 @@ func TestStreamsAreDescribedAndBounded(t *testing.T) {
 	}
 	require.NoError(t, streams.Err())
 	require.Equal(t, len(subjects.Assets()), n)
+}
+
+// A hub beside an older one that leads is ready without the streams that it would make itself.
+func TestStreamsOfANewerHubAreNotMissed(t *testing.T) {
+	server := bustest.Start(t)
+	server.Lead(t)
+	c := server.Hub(t)
+	ctx := bustest.Context(t)
+	require.NoError(t, streams.LayoutThere(ctx, c))
+	require.NoError(t, c.JS.DeleteStream(ctx, c.Fleet.Stream(subjects.Acts)))
+	require.ErrorContains(t, streams.LayoutThere(ctx, c), c.Fleet.Stream(subjects.Acts))
+	older, err := json.Marshal(api.Layout{Header: api.NewHeader(api.KindLayout), Step: streams.LayoutStep() - 1})
+	require.NoError(t, err)
+	_, err = c.JS.Publish(ctx, c.Fleet.BucketSubject(subjects.State, subjects.LayoutKey), older)
+	require.NoError(t, err)
+	require.NoError(t, streams.LayoutThere(ctx, c))
+	require.NoError(t, c.JS.DeleteStream(ctx, c.Fleet.Stream(subjects.Audit)))
+	require.ErrorContains(t, streams.LayoutThere(ctx, c), c.Fleet.Stream(subjects.Audit))
 }
 
 // The audit stream reaches back as far as docs/notifications.md says, and what people did as far as docs/trace.md.

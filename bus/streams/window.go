@@ -2,23 +2,22 @@ package streams
 
 import (
 	"context"
-	"sort"
 
 	"flotilla/bus"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// window is the part of a stream that a query reads: it ends before a sequence, and begins as early as no
-// more than so many events that pass the filter lie in it.
+// window is the part of a stream that a query reads, at most so many messages between two sequences of it: first is that of the
+// stream, end is left out.
 type window struct {
 	conn       *bus.Conn
 	of         part
-	first, end uint64 // first is that of the stream
+	first, end uint64
 	most       uint64
 }
 
-// last begins a window that no filter is needed for: there are not more sequences in it.
+// last begins the newest messages, whichever they are.
 func (w *window) last() uint64 {
 	if w.end < w.first+w.most {
 		return w.first
@@ -26,41 +25,20 @@ func (w *window) last() uint64 {
 	return w.end - w.most
 }
 
-// start is where the window begins, at least half full unless the stream begins there. Few events are thus found
-// wherever they lie, and many page by page.
+// start is where the window begins: at the beginning of the stream where no more messages pass the filter, so that those of an object
+// are found wherever they lie, and otherwise where last does. The server knows the number for all of a stream without reading it,
+// and of no other part: that is why there is no closer look.
 func (w *window) start(ctx context.Context) (uint64, error) {
 	if w.last() == w.first {
 		return w.first, nil
 	}
-	later, err := w.from(ctx, w.end)
-	if err != nil {
-		return 0, err
-	}
-	fits := func(start uint64) bool {
-		if err != nil {
-			return false
-		}
-		var count uint64
-		count, err = w.from(ctx, start)
-		return count <= later+w.most // events that came meanwhile make it shorter
-	}
-	if fits(w.first) {
-		return w.first, err
-	}
-	step := w.most / 2
-	steps := (w.last() - w.first) / step
-	more := sort.Search(int(steps), func(i int) bool { return !fits(w.last() - uint64(i+1)*step) })
-	return w.last() - uint64(more)*step, err
-}
-
-// from counts the events from a sequence on.
-func (w *window) from(ctx context.Context, start uint64) (uint64, error) {
-	consumer, forget, err := open(ctx, w.conn, w.of.stream, jetstream.ConsumerConfig{
-		FilterSubject: w.of.filter, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: start,
-	})
+	consumer, forget, err := open(ctx, w.conn, w.of.stream, jetstream.ConsumerConfig{FilterSubject: w.of.filter})
 	if err != nil {
 		return 0, err
 	}
 	defer forget()
-	return consumer.CachedInfo().NumPending, nil
+	if consumer.CachedInfo().NumPending <= w.most {
+		return w.first, nil
+	}
+	return w.last(), nil
 }

@@ -1,12 +1,18 @@
 package api
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
+
+// DefaultEvents is how many events are shown of whoever does not say how many.
+const DefaultEvents = 200
 
 // EventsRequest reads the audit stream, newest last.
 type EventsRequest struct {
 	Object string `json:"object,omitempty"` // "placement/web"; empty: all
 	Member string `json:"member,omitempty"`
-	Limit  int    `json:"limit,omitempty"` // default 200; one answer has 600 at most
+	Limit  int    `json:"limit,omitempty"` // 0: DefaultEvents; one answer has 600 at most
 	// By is who caused them, a room or a person; empty: anybody.
 	By string `json:"by,omitempty"`
 	// Before is EventsResponse.Older of the answer before; 0: the newest.
@@ -36,18 +42,22 @@ func goesBack(from, to uint64) bool {
 // All asks for page after page until there are r.Limit events or no older ones, and returns them oldest first. It ends at
 // the first error of ask, and where a hub does not say where older ones begin, or no further back than before.
 func (r EventsRequest) All(ask func(*EventsRequest) (*EventsResponse, error)) ([]Audit, error) {
+	r.Limit = cmp.Or(r.Limit, DefaultEvents)
 	var pages [][]Audit
-	for {
+	for more := true; more; {
 		page, err := ask(&r)
 		if err != nil {
 			return nil, err
 		}
+		stands := page.Older != 0 && r.Before != 0 && !goesBack(r.Before, page.Older)
+		if stands { // a hub of before, which does not know the position, has answered with the newest
+			break
+		}
 		pages = append(pages, page.Events)
 		r.Limit -= len(page.Events)
-		if r.Limit <= 0 || page.Older == 0 || r.Before != 0 && !goesBack(r.Before, page.Older) {
-			slices.Reverse(pages)
-			return slices.Concat(pages...), nil
-		}
+		more = r.Limit > 0 && page.Older != 0
 		r.Before = page.Older
 	}
+	slices.Reverse(pages)
+	return slices.Concat(pages...), nil
 }

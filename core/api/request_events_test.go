@@ -30,14 +30,14 @@ func TestAllEventsAreAskedForPageByPage(t *testing.T) {
 		"there are as many":   {3, []api.EventsResponse{page(40, "b", "c"), page(20, "a")}, []string{"a", "b", "c"}, []string{"3 0", "1 40"}},
 		"nothing is found":    {3, []api.EventsResponse{page(40), page(0)}, nil, []string{"3 0", "3 40"}},
 		"a hub without pages": {3, []api.EventsResponse{page(0, "a")}, []string{"a"}, []string{"3 0"}},
-		"a hub that stands":   {3, []api.EventsResponse{page(40, "b"), page(40, "a")}, []string{"a", "b"}, []string{"3 0", "2 40"}},
+		"a hub that stands":   {3, []api.EventsResponse{page(40, "b"), page(40, "newest")}, []string{"b"}, []string{"3 0", "2 40"}},
 		"on in what people did": {
 			4,
 			[]api.EventsResponse{page(40, "d"), page(api.FirstAct+9, "c"), page(api.FirstAct+4, "b"), page(0, "a")},
 			[]string{"a", "b", "c", "d"},
 			[]string{"4 0", "3 40", "2 4503599627370505", "1 4503599627370500"},
 		},
-		"a hub that goes forward": {3, []api.EventsResponse{page(api.FirstAct+4, "b"), page(40, "a")}, []string{"a", "b"}, []string{"3 0", "2 4503599627370500"}},
+		"a hub that goes forward": {3, []api.EventsResponse{page(api.FirstAct+4, "b"), page(40, "newest")}, []string{"b"}, []string{"3 0", "2 4503599627370500"}},
 		"a hub that has more":     {3, []api.EventsResponse{page(40, "a", "b", "c", "d")}, []string{"a", "b", "c", "d"}, []string{"3 0"}},
 	} {
 		t.Run(name, func(t *testing.T) {

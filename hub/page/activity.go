@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -94,10 +95,18 @@ func eventTable(v *visit, _ string) (*overview.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(v.ctx, answerWithin/2)
+	defer cancel()
 	all, err := ask.All(func(ask *api.EventsRequest) (*api.EventsResponse, error) {
 		var page api.EventsResponse
-		return &page, v.ask(api.VerbEvents, ask, &page)
+		return &page, v.page.options.Door.Ask(ctx, v.caller, api.VerbEvents, ask, &page)
 	})
+	if ctx.Err() != nil && v.ctx.Err() == nil {
+		return nil, &api.Failure{
+			Code: api.CodeUnavailable, Message: fmt.Sprintf("the history is too long to be looked through within %s: ask for an object, or for fewer", answerWithin/2),
+			Next: "flotilla events --help",
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
