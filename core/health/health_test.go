@@ -114,6 +114,12 @@ func TestShare(t *testing.T) {
 	require.Empty(t, Share("berlin", "too much", noon.Add(-exceededFor), noon))
 }
 
+func TestHeldBack(t *testing.T) {
+	problem := HeldBack("berlin", "too often", noon)
+	require.Equal(t, []string{"member/berlin HeldBack: too often -> flotilla describe member berlin"}, told([]api.Problem{problem}))
+	require.Equal(t, noon, problem.Since.Time)
+}
+
 func TestUnconfirmed(t *testing.T) {
 	release := &api.Release{Placement: "shop/web", Entries: []api.ReleaseEntry{
 		{Member: "rome", Withdrawn: true, Since: before(time.Hour)},

@@ -82,3 +82,8 @@ func Share(member, said string, last, now time.Time) []api.Problem {
 	}
 	return []api.Problem{memberProblem(member, api.ReasonShareExceeded, said, metav1.NewTime(last))}
 }
+
+// HeldBack is the problem of a member of which changes are held back, as said, since a time.
+func HeldBack(member, said string, since time.Time) api.Problem {
+	return memberProblem(member, ReasonHeldBack, said, metav1.NewTime(since))
+}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"flotilla/core/api"
 	"flotilla/core/strict"
 )
@@ -45,9 +43,6 @@ func (in *Input) unreadableProperties(r *api.MemberRecord) []api.Audit {
 	if more := len(beyond) - len(named); more > 0 {
 		named = append(named, fmt.Sprintf("and %d more", more))
 	}
-	return []api.Audit{{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: api.AuditObject(api.AuditMember, in.Name),
-		Type: "Warning", Reason: "PropertyUnreadable", By: "registrar", Member: in.Name,
-		Message: strings.Join(named, ", ") + ": " + strict.ErrAmountBounds.Error() + ", so it counts as no number; the agent has to report another value",
-	}}
+	return []api.Audit{in.audit("Warning", "PropertyUnreadable", strings.Join(named, ", ")+": "+strict.ErrAmountBounds.Error()+
+		", so it counts as no number; the agent has to report another value")}
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"flotilla/core/api"
 )
 
@@ -23,10 +21,7 @@ func (in *Input) missingPermissions(r *api.MemberRecord) []api.Audit {
 	if len(fresh) == 0 {
 		return nil
 	}
-	return []api.Audit{{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: api.AuditObject(api.AuditMember, in.Name),
-		Type: "Warning", Reason: ReasonForbidden, Message: ForbiddenText(fresh), By: "registrar", Member: in.Name,
-	}}
+	return []api.Audit{in.audit("Warning", ReasonForbidden, ForbiddenText(fresh))}
 }
 
 // ForbiddenText says what an agent may not do, of much the beginning.

@@ -6,6 +6,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/enrolment"
+	"flotilla/core/pace"
 )
 
 // Reasons of the states.
@@ -30,11 +31,16 @@ type Thresholds struct {
 	Grace time.Duration
 	// Properties is the least time between two writes of a record for the sake of properties alone.
 	Properties time.Duration
+	// Changes is how often a change that a member causes by itself is followed.
+	Changes pace.Rate
 }
 
 // DefaultThresholds are those of the hub unless its options say otherwise.
 func DefaultThresholds() Thresholds {
-	return Thresholds{Timeout: 5 * time.Minute, Grace: time.Minute, Properties: 15 * time.Second}
+	return Thresholds{
+		Timeout: 5 * time.Minute, Grace: time.Minute, Properties: 15 * time.Second,
+		Changes: pace.Rate{Burst: 32, Every: 10 * time.Second},
+	}
 }
 
 // Input is what is known of one member. Nothing in it is changed.
@@ -46,6 +52,8 @@ type Input struct {
 	// Heartbeat is the newest one, nil when there is none, and Age its age.
 	Heartbeat *api.Heartbeat
 	Age       time.Duration
+	// Garbled says that there is a newest one of that age and that it cannot be read; Heartbeat is nil then.
+	Garbled bool
 	// Previous is the record as it stands, nil when there is none.
 	Previous *api.MemberRecord
 	// DoubledUntil is until when two agents count as proving themselves as this member; zero when they do not.
@@ -54,6 +62,8 @@ type Input struct {
 	Identity *api.Identity
 	// ReadableSince is when heartbeats became readable; zero while they are not.
 	ReadableSince time.Time
+	// Following is that of the last Plan that was carried out by this process.
+	Following Following
 	// Written is when the record was last written by this process; zero when it was not.
 	Written    time.Time
 	Thresholds Thresholds

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"flotilla/core/api"
@@ -77,12 +76,8 @@ func (in *Input) misnamed(r *api.MemberRecord) []api.Audit {
 	if len(r.Misnamed) == 0 || in.Previous != nil && len(in.Previous.Misnamed) > 0 {
 		return nil
 	}
-	return []api.Audit{{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: api.AuditObject(api.AuditMember, in.Name),
-		Type: "Warning", Reason: ReasonMisnamed, By: "registrar", Member: in.Name,
-		Message: "its agent offers what cannot be named so, which is left out: " + enumerated(r.Misnamed) +
-			"; expected names of letters, digits, '-', '_' and '.', optionally with a DNS prefix and a slash before them: correct the configuration of the agent",
-	}}
+	return []api.Audit{in.audit("Warning", ReasonMisnamed, "its agent offers what cannot be named so, which is left out: "+enumerated(r.Misnamed)+
+		"; expected names of letters, digits, '-', '_' and '.', optionally with a DNS prefix and a slash before them: correct the configuration of the agent")}
 }
 
 func quoted(kind, name string) string { return kind + fmt.Sprintf("%.*q", mostLetters, name) }

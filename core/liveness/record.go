@@ -21,21 +21,36 @@ type Plan struct {
 	Remove bool
 	// Recheck is when time alone may change the answer; zero when only news can.
 	Recheck time.Time
-	// Events are for the audit stream, once the record is written.
+	// Events are for the audit stream, once the record is written where it is to be.
 	Events []api.Audit
+	// Following is the next Input's, once all of this is done.
+	Following Following
 }
 
 // Record makes the record of a member. It is to be written when its state, its labels or anything
 // else that decisions depend on changed, at once; for properties, node count and the like alone, not
-// before Thresholds.Properties have passed since Written. LastSeen alone is no reason to write.
+// before Thresholds.Properties have passed since Written. LastSeen alone is no reason to write. Of what the
+// member causes by itself, no more than Thresholds.Changes is followed.
 func Record(in Input) Plan {
+	following := in.Following
+	p, held := in.follow(&following)
+	p.Events = append(p.Events, in.tell(&following, held, p.Remove)...)
+	if !following.heldSince.IsZero() {
+		p.Recheck = earlier(p.Recheck, following.Rests(in.Now))
+	}
+	p.Following = following
+	return p
+}
+
+// plan is what to do by the heartbeat that it is given.
+func (in *Input) plan() Plan {
 	if in.Spec == nil && in.abandoned() {
 		return in.remove()
 	}
-	v := Judge(in)
+	v := Judge(*in)
 	r := in.record(v)
 	p := Plan{Record: r, Recheck: v.Recheck}
-	switch in.compare(&r) {
+	switch compare(in.Previous, &r) {
 	case differs:
 		p.Write = true
 	case moves:
@@ -69,10 +84,7 @@ func (in *Input) abandoned() bool {
 func (in *Input) remove() Plan {
 	p := Plan{Remove: true}
 	if in.Previous != nil {
-		p.Events = []api.Audit{{
-			Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: api.AuditObject(api.AuditMember, in.Name),
-			Type: "Normal", Reason: "MemberGone", Message: "neither a spec nor an agent is left", By: "registrar", Member: in.Name,
-		}}
+		p.Events = []api.Audit{in.audit("Normal", "MemberGone", "neither a spec nor an agent is left")}
 	}
 	return p
 }
@@ -150,8 +162,8 @@ const (
 	differs            // what decisions depend on
 )
 
-func (in *Input) compare(r *api.MemberRecord) difference {
-	p := in.Previous
+// compare grades how a record differs from the one before, nil when there is none.
+func compare(p, r *api.MemberRecord) difference {
 	switch {
 	case p == nil:
 		return differs
@@ -175,10 +187,14 @@ func (in *Input) event(r *api.MemberRecord) api.Audit {
 	if in.Previous != nil {
 		from = string(in.Previous.State)
 	}
+	return in.audit(kind, "Member"+string(r.State), fmt.Sprintf("%s, was %s: %s", r.State, from, r.Message))
+}
+
+// audit is an event about the member.
+func (in *Input) audit(kind, reason, message string) api.Audit {
 	return api.Audit{
 		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: api.AuditObject(api.AuditMember, in.Name),
-		Type: kind, Reason: "Member" + string(r.State), Message: fmt.Sprintf("%s, was %s: %s", r.State, from, r.Message),
-		By: "registrar", Member: in.Name,
+		Type: kind, Reason: reason, Message: message, By: "registrar", Member: in.Name,
 	}
 }
 

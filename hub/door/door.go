@@ -56,7 +56,7 @@ type Options struct {
 	Grace time.Duration
 
 	OfNodes
-	// Streams are those that fill up, as problems; nil is nobody knows.
+	// Streams are those that fill up, and members that are held back, as problems; nil is nobody knows.
 	Streams func() []api.Problem
 	// Bounds are how much a deletion may take away without a yes, guard.DefaultBounds where they are 0.
 	Bounds guard.Bounds

@@ -67,7 +67,7 @@ func remedy(room bus.Room, ofBytes string) string {
 	return ofBytes
 }
 
-// roomProblems is what is wrong with the room, which streams fill up, and who asks too much.
+// roomProblems is what is wrong with the room, which streams fill up, which members are held back, and who asks too much.
 func (d *Door) roomProblems() []api.Problem {
 	var problems []api.Problem
 	if why := roomless(d.room()); why != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,9 +49,12 @@ func (h *Hub) allRooms(s *store.Store) []room {
 	upgrades := runner.New(s, runner.Options{Entry: door.NewRuns(s.State), Runs: h.runsOf("runner", "fleet"), Log: log})
 	disruptions := disruptor.New(s, h.disruptorOptions())
 	gauges := gauger.New(s, gauger.Options{Events: disruptions.Uses, Metrics: h.metrics.streams, Log: log})
+	members := registrar.New(s, registrar.Options{
+		Thresholds: liveness.Thresholds{Timeout: h.options.Policy.MemberTimeout, Grace: h.options.Policy.Grace}, Runs: h.runsOf("registrar", "member"), Log: log,
+	})
 	entrance := h.doorOptions()
 	entrance.Nodes, entrance.OnNodes, entrance.Uses, entrance.Streams = disruptions.Nodes, disruptions.OnNews, disruptions.Uses, func() []api.Problem {
-		return append(gauges.Problems(), h.ways.problems()...)
+		return slices.Concat(gauges.Problems(), h.ways.problems(), members.Problems())
 	}
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
@@ -59,9 +63,7 @@ func (h *Hub) allRooms(s *store.Store) []room {
 	maps.Copy(entrance.More, salvage.Whole(s, h.stand))
 	return []room{
 		{"accounts", func(ctx context.Context) error { return h.keepAccounts(ctx, s) }},
-		{"registrar", registrar.New(s, registrar.Options{
-			Thresholds: liveness.Thresholds{Timeout: h.options.Policy.MemberTimeout, Grace: h.options.Policy.Grace}, Runs: h.runsOf("registrar", "member"), Log: log,
-		}).Run},
+		{"registrar", members.Run},
 		{"scheduler", scheduler.New(s, scheduler.Options{
 			Thresholds: h.thresholds(), Runs: h.runsOf("scheduler", ""), Log: log,
 		}).Run},

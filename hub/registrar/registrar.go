@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus/loop"
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
+	"flotilla/core/pace"
 	"flotilla/subjects"
 )
 
@@ -42,11 +42,9 @@ type Registrar struct {
 	heartbeats *watch.Values[api.Heartbeat]
 	queue      *loop.Queue
 
-	mu      sync.Mutex
-	written map[string]time.Time // by member, of this process
-	garbled map[string]bool      // members whose newest heartbeat could not be read
-	boots   map[string]*liveness.Boots
-	parsed  watch.Parsed[*api.MemberCluster]
+	mu     sync.Mutex
+	known  map[string]*known // by member, of this process
+	parsed watch.Parsed[*api.MemberCluster]
 }
 
 // New returns a registrar on an open store; it writes nothing before Run.
@@ -59,6 +57,9 @@ func New(leader *store.Store, o Options) *Registrar {
 			*t.at = *t.or
 		}
 	}
+	if o.Thresholds.Changes == (pace.Rate{}) {
+		o.Thresholds.Changes = fallback.Changes
+	}
 	a := leader.State.As(subjects.Registrar)
 	r := &Registrar{
 		store: leader, options: o,
@@ -66,7 +67,7 @@ func New(leader *store.Store, o Options) *Registrar {
 		records:    store.Writes[api.MemberRecord](a, subjects.Members),
 		identities: store.Reads[api.Identity](a, subjects.Identities),
 		heartbeats: watch.ValuesOf[api.Heartbeat](leader.Heartbeats),
-		written:    map[string]time.Time{}, garbled: map[string]bool{}, boots: map[string]*liveness.Boots{},
+		known:      map[string]*known{},
 	}
 	r.queue = loop.New(loop.Options{Workers: workers, Now: leader.Now, Failed: r.failed, Runs: o.Runs})
 	return r
@@ -110,10 +111,7 @@ func (r *Registrar) work(ctx context.Context, member string) (time.Time, error) 
 
 func (r *Registrar) gather(member string) (liveness.Input, uint64, error) {
 	now := r.store.Now()
-	in := liveness.Input{
-		Name: member, Thresholds: r.options.Thresholds, Now: now,
-		ReadableSince: r.store.Heartbeats.ReadableSince(), Written: r.lastWritten(member),
-	}
+	in := liveness.Input{Name: member, Thresholds: r.options.Thresholds, Now: now, ReadableSince: r.store.Heartbeats.ReadableSince()}
 	spec, at, found, err := r.specs.Find(member)
 	if err != nil {
 		return in, 0, err
@@ -132,9 +130,8 @@ func (r *Registrar) gather(member string) (liveness.Input, uint64, error) {
 		in.Identity = &identity
 	}
 	heartbeat, entry := r.heartbeats.Get(member)
-	if heartbeat != nil {
-		in.Heartbeat, in.Age = heartbeat, r.store.Heartbeats.Age(entry, now)
-		in.DoubledUntil = r.hear(member, heartbeat, now.Add(-in.Age))
+	if entry.Sequence != 0 {
+		in.Heartbeat, in.Garbled, in.Age = heartbeat, heartbeat == nil, r.store.Heartbeats.Age(entry, now)
 	}
 	record, revision, found, err := r.records.Find(member)
 	if err != nil && heartbeat == nil { // else a heartbeat says anew all that the record held
@@ -143,35 +140,25 @@ func (r *Registrar) gather(member string) (liveness.Input, uint64, error) {
 	if found {
 		in.Previous = &record
 	}
-	r.noteGarbled(member, heartbeat == nil && entry.Sequence != 0)
+	r.recall(&in)
 	return in, revision, nil
 }
 
-// hear notes which start of its agent a heartbeat is of, and returns until when two agents count as speaking for the member.
-func (r *Registrar) hear(member string, h *api.Heartbeat, at time.Time) time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	boots := r.boots[member]
-	if boots == nil {
-		boots = &liveness.Boots{}
-		r.boots[member] = boots
-	}
-	boots.Hear(h, at)
-	return boots.DoubledUntil(r.options.Thresholds.Timeout)
-}
-
 func (r *Registrar) act(ctx context.Context, member string, revision uint64, plan liveness.Plan) (time.Time, error) {
-	if plan.Remove {
-		return time.Time{}, r.remove(ctx, member, revision, plan.Events)
+	switch {
+	case plan.Remove:
+		if err := r.remove(ctx, member, revision, plan.Events); err != nil {
+			return time.Time{}, err
+		}
+		return r.forget(member, plan.Following, r.store.Now()), nil
+	case plan.Write:
+		if _, err := r.store.WriteTold(ctx, plan.Events, r.records.Share(member, &plan.Record, revision)); err != nil {
+			return time.Time{}, err
+		}
+	default:
+		r.store.Audit.Record(plan.Events...)
 	}
-	if !plan.Write {
-		return plan.Recheck, nil
-	}
-	_, err := r.store.WriteTold(ctx, plan.Events, r.records.Share(member, &plan.Record, revision))
-	if err != nil {
-		return time.Time{}, err
-	}
-	r.wrote(member)
+	r.did(member, &plan)
 	return plan.Recheck, nil
 }
 
@@ -182,7 +169,6 @@ func (r *Registrar) remove(ctx context.Context, member string, revision uint64, 
 			return err
 		}
 	}
-	r.forget(member)
 	if err := r.store.Heartbeats.Purge(ctx, member); err != nil {
 		return fmt.Errorf("removing the heartbeat: %w", err)
 	}
@@ -190,41 +176,4 @@ func (r *Registrar) remove(ctx context.Context, member string, revision uint64, 
 		return fmt.Errorf("removing the inventory: %w", err)
 	}
 	return r.store.ResultBatches.PurgeMember(ctx, member)
-}
-
-func (r *Registrar) lastWritten(member string) time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.written[member]
-}
-
-func (r *Registrar) wrote(member string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.written[member] = r.store.Now()
-}
-
-func (r *Registrar) forget(member string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.written, member)
-	delete(r.boots, member)
-	delete(r.garbled, member)
-	r.parsed.Drop(member)
-}
-
-// noteGarbled tells once for each run of unreadable heartbeats that an agent cannot be understood.
-func (r *Registrar) noteGarbled(member string, garbled bool) {
-	r.mu.Lock()
-	told := r.garbled[member]
-	r.garbled[member] = garbled
-	r.mu.Unlock()
-	if told || !garbled {
-		return
-	}
-	r.store.Audit.Record(api.Audit{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(r.store.Now()), Object: subjects.KindMember + "/" + member, Member: member,
-		Type: "Warning", Reason: "HeartbeatUnreadable", By: "registrar",
-		Message: "its heartbeat cannot be decoded and counts as none; check the version of its agent",
-	})
 }

@@ -29,6 +29,7 @@ type house struct {
 	store   *store.Store
 	specs   *store.Table[api.Spec]
 	records *store.Table[api.MemberRecord]
+	room    *registrar.Registrar
 	stop    func()
 }
 
@@ -44,8 +45,8 @@ func start(t *testing.T, thresholds liveness.Thresholds) *house {
 
 // run starts a registrar; an earlier one is to be stopped first.
 func (h *house) run(t *testing.T, thresholds liveness.Thresholds) {
-	room := registrar.New(h.store, registrar.Options{Thresholds: thresholds, Log: h.store.Conn.Log})
-	h.stop = bustest.Room(t, room)
+	h.room = registrar.New(h.store, registrar.Options{Thresholds: thresholds, Log: h.store.Conn.Log})
+	h.stop = bustest.Room(t, h.room)
 }
 
 // admit writes the spec of a member, as the door would; nil deletes it.
@@ -189,18 +190,26 @@ func TestTwoAgentsWithOneIdentityAreToldOf(t *testing.T) {
 
 // told waits until the audit stream holds exactly these reasons about a member.
 func (h *house) told(t *testing.T, member string, want ...string) {
+	t.Helper()
+	h.tells(t, member, func(reasons []string) bool { return slices.Equal(reasons, want) }, fmt.Sprint(want))
+}
+
+// tells waits until the reasons in the audit stream about a member are as wanted, and returns them.
+func (h *house) tells(t *testing.T, member string, as func(reasons []string) bool, want string) (reasons []string) {
+	t.Helper()
 	client := h.server.Inspector(t)
 	bustest.Eventually(t, func() error {
 		events, err := streams.ReadAudit(bustest.Context(t), client, streams.AuditQuery{Object: "member/" + member})
-		var reasons []string
+		reasons = nil
 		for _, e := range events {
 			reasons = append(reasons, e.Reason)
 		}
-		if err != nil || !slices.Equal(reasons, want) {
-			return fmt.Errorf("events %v (%w), wanted %v", reasons, err, want)
+		if err != nil || !as(reasons) {
+			return fmt.Errorf("events %v (%w), wanted %s", reasons, err, want)
 		}
 		return nil
 	})
+	return reasons
 }
 
 // A missing permission is an event of the member, once while it lasts.

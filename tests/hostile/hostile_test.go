@@ -79,10 +79,13 @@ func newGround(t *testing.T, change ...func(*dev.Options)) *ground {
 }
 
 // attack connects with nothing but the credentials of the attacker's agent.
-func (g *ground) attack(server *server.Server) *nats.Conn {
+func (g *ground) attack(server *server.Server) *nats.Conn { return g.connect(server, attacker) }
+
+// connect connects with the credentials of a member's agent.
+func (g *ground) connect(server *server.Server, member string) *nats.Conn {
 	g.Helper()
-	creds := bustest.AgentCreds(g, server, attacker)
-	nc, err := nats.Connect(server.URL(), nats.UserCredentialBytes(creds), nats.CustomInboxPrefix(subjects.Inbox(attacker)),
+	creds := bustest.AgentCreds(g, server, member)
+	nc, err := nats.Connect(server.URL(), nats.UserCredentialBytes(creds), nats.CustomInboxPrefix(subjects.Inbox(member)),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { g.refusals <- err }))
 	require.NoError(g, err)
 	g.Cleanup(nc.Close)
