@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"maps"
 	"reflect"
 	"sync"
 	"time"
@@ -8,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/pace"
 	"flotilla/core/upgrade"
 )
 
@@ -20,10 +22,15 @@ type fleet struct {
 	mu    sync.Mutex
 	dirty map[string]struct{}
 	freed map[string]struct{}
+
+	warned map[string]pace.Bucket // by member, of what is wrong with their records
 }
 
+// unreadable is how often people are told that records of one member cannot be read.
+var unreadable = pace.Rate{Burst: 1, Every: 10 * time.Minute}
+
 func newFleet(r *records) *fleet {
-	return &fleet{records: r, members: upgrade.NewFleet(time.LoadLocation), dirty: map[string]struct{}{}, freed: map[string]struct{}{}}
+	return &fleet{records: r, members: upgrade.NewFleet(time.LoadLocation), dirty: map[string]struct{}{}, freed: map[string]struct{}{}, warned: map[string]pace.Bucket{}}
 }
 
 // note remembers that something about a member changed.
@@ -88,6 +95,17 @@ func sameFacts(a, b *upgrade.MemberFacts) bool {
 	return reflect.DeepEqual(&first, &second)
 }
 
+// warns says whether people are to be told what is wrong with the records of a member.
+func (f *fleet) warns(member string, now time.Time) bool {
+	bucket := f.warned[member]
+	warns := unreadable.Take(&bucket, now)
+	f.warned[member] = bucket
+	if warns { // which is seldom
+		maps.DeleteFunc(f.warned, func(_ string, b pace.Bucket) bool { return b.Full(now) })
+	}
+	return warns
+}
+
 // heard notes when the hub last heard of a member whose lock may be given up for its silence.
 func (f *fleet) heard(member string, now time.Time) {
 	m, found := f.members.Member(member)
@@ -107,6 +125,9 @@ func (r *Runner) refresh() {
 	}
 	changed, wrong := r.fleet.follow(dirty)
 	for name, err := range wrong {
+		if !r.fleet.warns(name, r.options.Now()) {
+			continue
+		}
 		r.options.Log.Warn().Err(err).Str("member", name).Msg("reading what upgrades depend on")
 		r.store.Audit.Record(api.Audit{
 			Object: api.AuditObject(api.AuditMember, name), Member: name, Type: "Warning", Reason: "MemberUnreadable", By: by,

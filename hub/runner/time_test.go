@@ -1,11 +1,13 @@
 package runner_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/stage"
 	"flotilla/hub/runner"
@@ -70,6 +72,27 @@ func TestAWindowThatCannotBeRead(t *testing.T) {
 	h.start("r1")
 	h.eventually("r1", "Pending: berlin Pending MaintenanceWindowClosed")
 	h.told("member/berlin", "MemberUnreadable", "Nowhere/Town", "its upgrades wait")
+}
+
+// That a member cannot be read is told once however often its agent has it read, and now and then while that lasts.
+func TestWhatCannotBeReadIsToldNowAndThen(t *testing.T) {
+	c := newClock("2026-11-20T12:00:00Z")
+	h := newHarness(t, ticking(c), "berlin")
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.eventually("r1", "Running: berlin Running")
+	h.spec(subjects.MaintenanceSpecs, api.KindMemberMaintenance, "berlin", 1, `{"aksManagedAutoUpgradeSchedule":
+		{"schedule":{"daily":{"intervalDays":1}},"durationHours":4,"startTime":"02:00","timeZone":"Nowhere/Town"}}`)
+	h.told("member/berlin", "MemberUnreadable", "Nowhere/Town")
+	for i, at := range []string{"2026-11-20T12:00:01Z", "2026-11-20T12:09:59Z", "2026-11-20T12:10:01Z", "2026-11-20T12:20:00Z"} {
+		c.set(t, at)
+		for j := range 3 {
+			h.inventory("berlin", fmt.Sprintf("1.29.%d", 10*i+j))
+			c.pass(t)
+		}
+	}
+	h.store.Audit.Record(api.Audit{Object: "member/berlin", Reason: "Seen", Message: "all"})
+	require.Len(t, bustest.EventsUntil(t, h.store.Conn, "member/berlin", "Seen: all"), 3, "two warnings, and that")
 }
 
 const timedOut = `{"upgrade":{"type":"Full","kubernetesVersion":"1.29.9"},"policy":{"memberTimeout":"1h"}}`
