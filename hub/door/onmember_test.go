@@ -2,6 +2,7 @@ package door_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/hub/door"
 	"flotilla/subjects"
@@ -50,12 +52,19 @@ func TestWhatIsOnAMember(t *testing.T) {
 	} {
 		require.ElementsMatch(t, want, h.onMember(name), name)
 	}
-	// It is the same as the placement says.
-	placement := must[api.Placement](h, api.VerbGet, api.GetRequest{Kind: api.KindClusterResourcePlacement, Name: "web"})
-	for _, entry := range placement.Status.PlacementStatuses {
-		on := must[api.OnMember](h, api.VerbMember, api.MemberRequest{Name: entry.ClusterName})
-		require.Equal(t, []any{entry.State, entry.Since, entry.Message, entry.ObservedResourceIndex}, []any{on.Placements[0].State, on.Placements[0].Since, on.Placements[0].Message, on.Placements[0].Snapshot})
-	}
+	// It is the same as the placement says. Of what no status is stored Since is when the hub answers, in whole seconds.
+	var placement api.Placement
+	bustest.Eventually(t, func() error {
+		placement = must[api.Placement](h, api.VerbGet, api.GetRequest{Kind: api.KindClusterResourcePlacement, Name: "web"})
+		for _, entry := range placement.Status.PlacementStatuses {
+			on := must[api.OnMember](h, api.VerbMember, api.MemberRequest{Name: entry.ClusterName}).Placements[0]
+			want, found := []any{entry.State, entry.Since, entry.Message, entry.ObservedResourceIndex}, []any{on.State, on.Since, on.Message, on.Snapshot}
+			if !reflect.DeepEqual(want, found) {
+				return fmt.Errorf("the placement says %v of %s, the member %v", want, entry.ClusterName, found)
+			}
+		}
+		return nil
+	})
 	brief := must[api.Placement](h, api.VerbGet, api.GetRequest{Kind: api.KindClusterResourcePlacement, Name: "web", Brief: true})
 	require.Empty(t, brief.Status.PlacementStatuses)
 	require.Equal(t, placement.Status.Counts, brief.Status.Counts)
