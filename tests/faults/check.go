@@ -335,12 +335,22 @@ func (c *checker) checkLosses() {
 		if !l.Tail {
 			continue
 		}
-		for _, w := range c.Writes {
-			if w.Outcome == Acknowledged && w.Began > l.Began && w.Ended < l.Ended && !slices.Contains(l.Objects, w.Object) {
+		for n := range c.Writes {
+			w := &c.Writes[n]
+			if w.Outcome == Acknowledged && w.Began > l.Began && w.Ended < l.Ended && !slices.Contains(l.Objects, w.Object) && !c.fleeting(w, l) {
 				c.report(Unnoticed, w.Object, "%s was acknowledged at %s and is gone since %s, of which the hub said nothing", w.State, w.Ended, l.Ended)
 			}
 		}
 	}
+}
+
+// fleeting says that what a write made or deleted began to be there within a loss, and may have been deleted within it: then nothing is
+// missing that was there, and nothing is back.
+func (c *checker) fleeting(w *Write, l *Loss) bool {
+	older := slices.ContainsFunc(c.writes[w.Object], func(o *Write) bool { return !o.Delete && o.UID == w.UID && o.Began <= l.Began })
+	return !older && slices.ContainsFunc(c.writes[w.Object], func(o *Write) bool {
+		return o.Delete && o.Outcome != Refused && (o.UID == w.UID || o.Outcome == Unknown) && o.Began < l.Ended && o.Ended > w.Began
+	})
 }
 
 // checkSpells wants no more members at once without a placement than its strategy allows.

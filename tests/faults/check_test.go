@@ -219,6 +219,27 @@ func TestCheck(t *testing.T) {
 			},
 			want: []string{Lost, Unnoticed},
 		},
+		"and what was made and deleted meanwhile is missing to nobody": {
+			history: History{
+				Writes: []Write{one, deleted(2*second+second/2, "u1", Acknowledged)},
+				Losses: []Loss{{Span: Span{-second, 6 * second}, Tail: true}},
+				Reads:  []Read{sawNothing(7 * second)},
+			},
+		},
+		"and a deletion that nobody answered may be why": {
+			history: History{
+				Writes: []Write{one, deleted(2*second+second/2, "", Unknown)},
+				Losses: []Loss{{Span: Span{-second, 6 * second}, Tail: true}},
+				Reads:  []Read{sawNothing(7 * second)},
+			},
+		},
+		"a deletion of what was there before is back": {
+			history: History{
+				Writes: []Write{one, deleted(3*second, "u1", Acknowledged)},
+				Losses: []Loss{{Span: Span{2 * second, 6 * second}, Tail: true}},
+			},
+			want: []string{Unnoticed},
+		},
 		"a power cut takes what was there long before": {
 			history: History{
 				Writes: []Write{one}, Losses: []Loss{{Span: Span{5 * second, 6 * second}, Told: "ConfigMap a", Objects: []string{"a"}, Tail: true}},
