@@ -89,7 +89,7 @@ func (f *Fleet) upgrade(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	documents = append(documents, versions())
+	documents = append(documents, versions(f.now()))
 	for _, m := range f.members {
 		if m.windowed {
 			documents = append(documents, m.window(f.now()))
@@ -168,15 +168,16 @@ func (f *Fleet) Spring() (c Course) {
 	return c
 }
 
-// versions is the catalog of versions, which are there in all regions.
-func versions() json.RawMessage {
+// versions is the catalog of versions, which are there in all regions. All were published before now, so that the profile that waits
+// for a release starts no run.
+func versions(now time.Time) json.RawMessage {
 	regions := []string{strangeRegion}
 	for _, p := range places {
 		regions = append(regions, p.region)
 	}
 	var releases []api.KubernetesRelease
 	for i, version := range []string{"1.35.9", "1.36.3", "1.36.4", "1.37.1"} {
-		published := metav1.NewTime(time.Date(2026, time.Month(7+i), 15, 12, 0, 0, 0, time.UTC))
+		published := metav1.NewTime(now.UTC().Truncate(24*time.Hour).AddDate(0, i-5, 0))
 		releases = append(releases, api.KubernetesRelease{Version: version, State: api.ReleaseGA, Regions: regions, PublishedAt: published})
 	}
 	return encode(map[string]any{
