@@ -133,6 +133,34 @@ func TestAForeignActIsNamed(t *testing.T) {
 	expectActs(t, c, "one", "two")
 }
 
+// Between tries of a copy that the stream refuses are pauses, each longer than the one before.
+func TestARefusedActIsTriedNowAndThen(t *testing.T) {
+	server := bustest.Start(t)
+	s := server.Lead(t)
+	c := server.Hub(t)
+	acts, err := c.JS.Stream(bustest.Context(t), c.Fleet.Stream(subjects.Acts))
+	require.NoError(t, err)
+	config := acts.CachedInfo().Config
+	config.MaxMsgSize = 1
+	_, err = c.JS.UpdateStream(bustest.Context(t), config)
+	require.NoError(t, err)
+	tried := make(chan time.Time, 100)
+	c.Log = c.Log.Hook(zerolog.HookFunc(func(_ *zerolog.Event, _ zerolog.Level, message string) {
+		if message == "what a person did is not copied, trying again" {
+			tried <- time.Now()
+		}
+	}))
+	keepActs(t, c)
+	did(s, "one")
+	began := <-tried
+	<-tried
+	require.GreaterOrEqual(t, (<-tried).Sub(began), (50+100)*time.Millisecond)
+	config.MaxMsgSize = -1
+	_, err = c.JS.UpdateStream(bustest.Context(t), config)
+	require.NoError(t, err)
+	expectActs(t, c, "one")
+}
+
 // An event is left out only where a copy says that neither its sequence nor its time is newer.
 func TestPlacesInTheAuditStream(t *testing.T) {
 	at := func(sequence uint64, second int64) streams.AuditPosition {

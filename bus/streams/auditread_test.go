@@ -69,6 +69,24 @@ func TestAFloodedObjectIsReadPageByPage(t *testing.T) {
 	}
 }
 
+// However long history is, the server makes two consumers for a page of it: one that counts, and one that reads.
+func TestAPageIsReadWithTwoConsumers(t *testing.T) {
+	server := bustest.Start(t)
+	c := server.Hub(t)
+	server.Lead(t)
+	bustest.Flood(t, c, 1, api.Audit{Object: "placement/web", Reason: "Created", By: "anna"})
+	bustest.Flood(t, c, 25_000, api.Audit{Object: "member/mallory", Reason: "Flaps", By: "reporter"})
+	asked, err := c.NC.SubscribeSync("$JS.API.CONSUMER.CREATE.>")
+	require.NoError(t, err)
+	require.NoError(t, c.NC.Flush())
+	pages := pagesOf(t, server, streams.AuditQuery{Object: "member/mallory", By: "anna"})
+	require.NoError(t, c.NC.Flush())
+	consumers, _, err := asked.Pending()
+	require.NoError(t, err)
+	require.Len(t, pages, 3)
+	require.Equal(t, 5, consumers, "the last page reaches the beginning, so nothing is counted for it")
+}
+
 // pagesOf asks for older events until there are none.
 func pagesOf(t *testing.T, server *bustest.Server, q streams.AuditQuery) (pages []streams.Past) {
 	t.Helper()
