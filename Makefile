@@ -96,11 +96,12 @@ MOMENT_SHORT := 2028-02-29T23:59:30Z@America/New_York
 # Whoever reads a clock imports that of tests; the linter sees to it. None of the core does.
 CLOCKED = $$($(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | sed -n 's|^\([^ ]*\)\.test .*flotilla/tests/elsewhen.*|\1|p')
 
+# How many moments are tried at once: their tests wait more than they work.
+ABREAST := 4
+
 .PHONY: test-elsewhen
-test-elsewhen: ## Run the tests that read a clock at other moments, or at those of MOMENTS="..."
-	@packages="$(CLOCKED)"; failed=; for moment in $(MOMENTS); do echo "at $$moment"; \
-		FLOTILLA_ELSEWHEN=$$moment $(GO) test -count=1 $$packages || failed="$$failed $$moment"; \
-	done; test -z "$$failed" || { echo "failed at$$failed"; exit 1; }
+test-elsewhen: ## Run the tests that read a clock at other moments, or at those of MOMENTS="...", ABREAST=4 at once
+	@MOMENTS="$(MOMENTS)" ABREAST="$(ABREAST)" .ci/elsewhen $(CLOCKED)
 
 .PHONY: test-elsewhen-short
 test-elsewhen-short: ## Run what runs concurrently under the race detector, at one other moment
