@@ -40,6 +40,8 @@ type Hub struct {
 	// Accounts is a folder that `hub accounts` made, with the keys of the accounts on external servers; without it
 	// others make credentials there.
 	Accounts string `json:"accounts,omitempty"`
+	// StrictServers has the hub end where a NATS server is of a version that breaks what Flotilla promises.
+	StrictServers bool `json:"strictServers,omitempty"`
 	// MemberTimeout is how long a member may be silent before it is Unknown (D21).
 	MemberTimeout Duration `json:"memberTimeout,omitempty"`
 	// DeletionTimeout is how long a deletion waits for members to confirm.

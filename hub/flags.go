@@ -111,6 +111,7 @@ func streamFlags(s *pflag.FlagSet, config *configs.Hub) {
 	s.StringVar(&config.Bus.Creds, "creds", config.Bus.Creds, "credentials of the hub on NATS servers that others run")
 	s.StringVar(&config.Bus.Context, "context", config.Bus.Context, "NATS context")
 	s.StringVar(&config.Accounts, "accounts", config.Accounts, "folder of `hub accounts`: make and revoke credentials on servers that others run")
+	s.BoolVar(&config.StrictServers, "strict-servers", config.StrictServers, "end where a NATS server is of a version that breaks what Flotilla promises")
 	s.BoolVar(&config.ManageStreams, "manage-streams", config.ManageStreams, "make streams and buckets that are missing")
 	s.IntVar(&config.Replicas, "replicas", config.Replicas, "copies of every stream; 0: 3 where the servers are a cluster of three or more, else 1")
 	s.StringVar(&config.MemberShare.Results, "member-results", config.MemberShare.Results, "what one member may store of results")
@@ -219,7 +220,7 @@ func secretsOf(config *configs.Hub) secrets.Source {
 func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string) hubd.Options {
 	reserve, _ := configs.ParseSize(config.DiskReserve) // was checked
 	o := hubd.Options{
-		Fleet: config.Fleet, Issuing: hubd.Issuing{Accounts: config.Accounts}, Disk: hubd.Disk{Reserve: reserve},
+		Fleet: config.Fleet, StrictServers: config.StrictServers, Issuing: hubd.Issuing{Accounts: config.Accounts}, Disk: hubd.Disk{Reserve: reserve},
 		Secrets: secretsOf(config), Metrics: config.MetricsAddress,
 		Page: hubd.Page{Site: hubd.Site{
 			Address: config.Page.Address, URL: config.Page.URL, Hosts: config.Page.Hosts, Cert: config.Page.TLS.Cert, Key: config.Page.TLS.Key,

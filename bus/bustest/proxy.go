@@ -12,6 +12,7 @@ import (
 
 	"flotilla/bus"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 )
 
@@ -26,6 +27,7 @@ type Proxy struct {
 	requests bool // held
 	replies  bool // held
 	doubled  bool
+	pretends string // the version of servers
 	stop     *stop
 	closed   bool
 	running  sync.WaitGroup
@@ -88,6 +90,9 @@ func (p *Proxy) HoldReplies() { p.set(func() { p.replies = true }) }
 // Double sends whatever clients publish twice, until Release.
 func (p *Proxy) Double() { p.set(func() { p.doubled = true }) }
 
+// Pretend has servers say to who connects that they are of a version as long as theirs, or of theirs again with an empty one.
+func (p *Proxy) Pretend(version string) { p.set(func() { p.pretends = version }) }
+
 // Release lets everything pass again, once.
 func (p *Proxy) Release() {
 	p.set(func() { p.requests, p.replies, p.doubled, p.stop = false, false, false, nil })
@@ -124,24 +129,24 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server := p.dial()
-		if server == nil {
+		target := p.dial()
+		if target == nil {
 			_ = client.Close()
 			continue
 		}
-		if !p.keep(client, server) {
+		if !p.keep(client, target) {
 			return
 		}
-		p.running.Go(func() { p.passRequests(server, client) })
-		p.running.Go(func() { p.pass(client, server, &p.replies) })
+		p.running.Go(func() { p.passRequests(target, client) })
+		p.running.Go(func() { p.pass(client, target, &p.replies) })
 	}
 }
 
 // dial connects to the first server that answers, nil where none does.
 func (p *Proxy) dial() net.Conn {
-	for _, target := range p.targets {
-		if server, err := net.Dial("tcp", target); err == nil {
-			return server
+	for _, address := range p.targets {
+		if target, err := net.Dial("tcp", address); err == nil {
+			return target
 		}
 	}
 	return nil
@@ -168,12 +173,22 @@ func (p *Proxy) pass(to, from net.Conn, held *bool) {
 	for {
 		n, err := from.Read(buffer)
 		if n > 0 && p.wait(to, held) {
-			_, err = to.Write(buffer[:n])
+			_, err = to.Write(p.pretended(buffer[:n]))
 		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// pretended puts the version that servers are to be of in the place of theirs.
+func (p *Proxy) pretended(reply []byte) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pretends == "" {
+		return reply
+	}
+	return bytes.ReplaceAll(reply, []byte(`"version":"`+server.VERSION+`"`), []byte(`"version":"`+p.pretends+`"`))
 }
 
 // passRequests is pass for what a client sends, one message after the other.

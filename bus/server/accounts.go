@@ -27,6 +27,7 @@ type Accounts struct {
 
 	revoking sync.Mutex
 	crowd    *crowd
+	roster   *roster
 }
 
 // OpenAccounts reads a folder of accounts; o says how to reach the servers, its credentials are not used. Without
@@ -40,7 +41,7 @@ func OpenAccounts(dir string, o bus.Options) (*Accounts, error) {
 	if keys.Fleet != fleet {
 		return nil, fmt.Errorf("%w: accounts %s: found those of fleet %q, expected those of fleet %q", bus.ErrSetup, dir, keys.Fleet, fleet)
 	}
-	a := &Accounts{dir: dir, reach: o, crowd: newCrowd()}
+	a := &Accounts{dir: dir, reach: o, crowd: newCrowd(), roster: newRoster()}
 	if a.realm, err = newRealm(&keys.seeds, subjects.Fleet{Name: fleet}); err != nil {
 		return nil, fmt.Errorf("%w: accounts %s: %s: %w", bus.ErrSetup, dir, keysFile, err)
 	}

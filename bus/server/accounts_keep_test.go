@@ -16,7 +16,7 @@ import (
 // reach for a while, though it did not start again.
 func TestServersThatWereOutOfReachAreLookedAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := &keeper{known: map[string]time.Time{}, wake: make(chan bool, 1)}
+		k := &keeper{roster: newRoster(), known: map[string]time.Time{}, wake: make(chan bool, 1)}
 		wakes := func() (told []bool) {
 			synctest.Wait()
 			for {
@@ -50,5 +50,33 @@ func TestServersThatWereOutOfReachAreLookedAfter(t *testing.T) {
 			}
 			require.Equal(t, want, wakes(), "%d", i)
 		}
+	})
+}
+
+// A server is there while it says so, once by its name, however often it started.
+func TestServersThatAreThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &keeper{roster: newRoster(), known: map[string]time.Time{}, wake: make(chan bool, 1)}
+		says := func(id, text string) {
+			k.heard(&nats.Msg{Subject: strings.Replace(subjects.ServerHeard, "*", id, 1), Data: []byte(text)})
+		}
+		a := &Accounts{roster: k.roster}
+		require.Empty(t, a.Servers())
+		says("ID1", `{"server":{"name":"n1","id":"ID1","ver":"2.10.3","jetstream":true},"statsz":{}}`)
+		says("ID2", `{"server":{"name":"n2","id":"ID2","ver":"2.15.2"}}`)
+		says("ID3", `{"server":{"id":"ID3"}}`)
+		says("ID4", `{"server":7}`)
+		shown := func() (out []string) {
+			for _, met := range a.Servers() {
+				out = append(out, met.Name+" "+met.Version)
+			}
+			return out
+		}
+		require.Equal(t, []string{"n1 2.10.3", "n2 2.15.2"}, shown())
+		<-time.After(metFor)
+		says("ID5", `{"server":{"name":"n1","id":"ID5","ver":"2.15.2"}}`)
+		require.Equal(t, []string{"n1 2.15.2", "n2 2.15.2"}, shown())
+		<-time.After(time.Second)
+		require.Equal(t, []string{"n1 2.15.2"}, shown())
 	})
 }

@@ -31,6 +31,7 @@ const (
 	ReasonConnections      = "TooManyConnections"
 	ReasonResealing        = "Resealing"
 	ReasonHeldBack         = "HeldBack"
+	ReasonServerVersion    = "ServerVersion"
 	ReasonSharedCluster    = "SharedCluster"
 	reasonLevelTooLow      = "LevelTooLow"
 	reasonUnlisted         = "Unlisted"
@@ -58,7 +59,7 @@ func Listed(problems []api.Problem) []api.Problem {
 // severity orders problems: what stops work, what failed, what stands still, what is missing, what only waits.
 func severity(reason string) int {
 	switch reason {
-	case string(api.MemberUnknown), string(api.MemberNotReady), reasonLevelTooLow, api.ReasonNoKey, ReasonRunFailed, ReasonUnreadable, ReasonNoRoom, ReasonConnections, api.ReasonStreamFilling, api.ReasonReplicasAway, ReasonSharedCluster:
+	case string(api.MemberUnknown), string(api.MemberNotReady), reasonLevelTooLow, api.ReasonNoKey, ReasonRunFailed, ReasonUnreadable, ReasonNoRoom, ReasonConnections, api.ReasonStreamFilling, api.ReasonReplicasAway, ReasonServerVersion, ReasonSharedCluster:
 		return 0
 	case ReasonFailed, ReasonInvalid, ReasonFailedDisruption, api.ReasonDeadlineExceeded:
 		return 1

@@ -48,6 +48,8 @@ type Hub struct {
 	warden  *warden
 	keys    *seal.Keyring // the secrets of the fleet, when it started
 
+	servers servers
+
 	sites
 	term
 }
@@ -196,6 +198,10 @@ func (h *Hub) connect(ctx context.Context) (func(bool), error) {
 		return nil, err
 	}
 	h.conn = conn
+	if err := h.judgeServers(); err != nil {
+		conn.Close()
+		return nil, err
+	}
 	h.options.Log.Info().Str("url", conn.URL()).Msg("connected to NATS")
 	return func(bool) { conn.Close() }, nil
 }

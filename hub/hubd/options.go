@@ -33,6 +33,8 @@ type Options struct {
 	Server *server.Options
 	// Bus says how to reach a broker that others run.
 	Bus bus.Options
+	// StrictServers has the hub start with, and go on with, no server whose version breaks a promise; see flaws.
+	StrictServers bool
 	// Lead tunes the competition for the lease; the zero value is for production.
 	Lead store.LeadOptions
 	Issuing

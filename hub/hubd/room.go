@@ -69,6 +69,7 @@ func (w *warden) look(ctx context.Context) {
 		w.set(nil, w.hub.conn.Stalled(ctx))
 	}
 	w.hub.watchWays()
+	w.hub.watchServers()
 	room := w.room()
 	w.tell(room)
 	if room.Stopped != "" && room.Restarts && !room.Short() {

@@ -54,7 +54,7 @@ func (h *Hub) allRooms(s *store.Store) []room {
 	})
 	entrance := h.doorOptions()
 	entrance.Nodes, entrance.OnNodes, entrance.Uses, entrance.Streams = disruptions.Nodes, disruptions.OnNews, disruptions.Uses, func() []api.Problem {
-		return slices.Concat(gauges.Problems(), h.ways.problems(), members.Problems())
+		return slices.Concat(gauges.Problems(), h.ways.problems(), h.servers.problems(), members.Problems())
 	}
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())

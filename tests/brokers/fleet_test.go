@@ -33,17 +33,21 @@ func (s *system) reach(url, creds, text string) bus.Options {
 // hub starts a hub with the keys of the accounts, whose lease is short.
 func (s *system) hub(name string) *hubd.Hub {
 	s.Helper()
-	h, err := hubd.New(hubd.Options{
+	h, err := hubd.New(s.hubOptions(name))
+	require.NoError(s, err)
+	require.NoError(s, h.Start(bustest.Context(s)))
+	s.Cleanup(h.Stop)
+	return h
+}
+
+func (s *system) hubOptions(name string) hubd.Options {
+	return hubd.Options{
 		Fleet: fleetName, Name: name, Issuing: hubd.Issuing{Accounts: s.accounts}, Bus: s.reach(s.url(), "", ""), Secrets: secrets.Source{Text: bustest.Secrets},
 		Log: zerolog.New(zerolog.MultiLevelWriter(zerolog.NewTestWriter(s), &s.log)).Level(zerolog.WarnLevel),
 		Lead: store.LeadOptions{
 			TTL: 3 * time.Second, Renew: 600 * time.Millisecond, Margin: 600 * time.Millisecond, Poll: 300 * time.Millisecond,
 		},
-	})
-	require.NoError(s, err)
-	require.NoError(s, h.Start(bustest.Context(s)))
-	s.Cleanup(h.Stop)
-	return h
+	}
 }
 
 // client connects as a person.

@@ -28,23 +28,29 @@ type ear struct {
 	tokens []string
 }
 
-func (s *system) listen(url string) *ear {
+// unbound connects as a user of an account who may do everything in it.
+func (s *system) unbound(account, url string) *nats.Conn {
 	s.Helper()
-	seed, err := os.ReadFile(filepath.Join(s.accounts, "offline", subjects.AccountSystem+".nk"))
+	seed, err := os.ReadFile(filepath.Join(s.accounts, "offline", account+".nk"))
 	require.NoError(s, err)
-	account, err := nkeys.FromSeed([]byte(strings.TrimSpace(string(seed))))
+	signer, err := nkeys.FromSeed([]byte(strings.TrimSpace(string(seed))))
 	require.NoError(s, err)
 	user, err := nkeys.CreateUser()
 	require.NoError(s, err)
 	key, err := user.PublicKey()
 	require.NoError(s, err)
-	token, err := jwt.NewUserClaims(key).Encode(account)
+	token, err := jwt.NewUserClaims(key).Encode(signer)
 	require.NoError(s, err)
 	nc, err := nats.Connect(url, nats.UserJWT(func() (string, error) { return token, nil }, user.Sign))
 	require.NoError(s, err)
 	s.Cleanup(nc.Close)
-	e := &ear{}
-	_, err = nc.Subscribe(subjects.PushAccount, func(m *nats.Msg) {
+	return nc
+}
+
+func (s *system) listen(url string) *ear {
+	s.Helper()
+	nc, e := s.unbound(subjects.AccountSystem, url), &ear{}
+	_, err := nc.Subscribe(subjects.PushAccount, func(m *nats.Msg) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.tokens = append(e.tokens, string(m.Data))

@@ -1,0 +1,146 @@
+package brokers
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus/server"
+	"flotilla/subjects"
+)
+
+// rawLeaf speaks the protocol of leaf nodes over a connection of its own: no server at its end checks what it sends.
+type rawLeaf struct {
+	*testing.T
+	conn net.Conn
+	said *bufio.Reader
+}
+
+// rawLeaf links to a server with credentials.
+func (s *system) rawLeaf(t *testing.T, to, creds string) *rawLeaf {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.links[to])
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	l := &rawLeaf{T: t, conn: conn, said: bufio.NewReader(conn)}
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+	var info struct {
+		Nonce string `json:"nonce"`
+	}
+	line, err := l.said.ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(line, "INFO ")), &info), line)
+	token, err := jwt.ParseDecoratedJWT([]byte(creds))
+	require.NoError(t, err)
+	key, err := jwt.ParseDecoratedUserNKey([]byte(creds))
+	require.NoError(t, err)
+	signature, err := key.Sign([]byte(info.Nonce))
+	require.NoError(t, err)
+	connect, err := json.Marshal(map[string]any{
+		"version": "2.15.2", "jwt": token, "sig": base64.RawURLEncoding.EncodeToString(signature), "server_id": "RAW", "name": "raw", "headers": true, "protocol": 1,
+	})
+	require.NoError(t, err)
+	l.send("CONNECT %s\r\n", connect)
+	lines, closed := l.answered()
+	require.False(t, closed, "%q", lines)
+	return l
+}
+
+func (l *rawLeaf) send(format string, args ...any) {
+	l.Helper()
+	_, err := fmt.Fprintf(l.conn, format, args...)
+	require.NoError(l, err)
+}
+
+// publish sends a message as one of another server's clients would.
+func (l *rawLeaf) publish(subject, payload string) {
+	l.Helper()
+	l.send("LMSG %s %d\r\n%s\r\n", subject, len(payload), payload)
+}
+
+// answered asks the server to answer, and returns the lines that it sent before; and whether it closed the link instead.
+func (l *rawLeaf) answered() (lines []string, closed bool) {
+	l.Helper()
+	if _, err := fmt.Fprint(l.conn, "PING\r\n"); err != nil {
+		return nil, true
+	}
+	for {
+		line, err := l.said.ReadString('\n')
+		if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+			return lines, true
+		}
+		require.NoError(l, err, "%q came before", lines)
+		if strings.HasPrefix(line, "PONG") {
+			return lines, false
+		}
+		lines = append(lines, strings.TrimSpace(line))
+	}
+}
+
+// sent asks for messages to what a subject matches, and returns what the server sends of one: nothing too where it closes the link.
+func (l *rawLeaf) sent(wants string, from *nats.Conn, subject string) (lines []string) {
+	l.Helper()
+	l.send("LS+ %s\r\n", wants)
+	if _, closed := l.answered(); closed {
+		return nil
+	}
+	require.NoError(l, from.Publish(subject, []byte("its")))
+	require.NoError(l, from.Flush())
+	lines, _ = l.answered()
+	return lines
+}
+
+// Whoever links to a server as a leaf node, with what a leaf node or an agent has, and keeps to no permission, stores nothing in the name of a
+// member that is not theirs, and is sent nothing that is for one. The rest goes through.
+func TestARawLeafNodeIsHeldToItsPermissions(t *testing.T) {
+	s := newSystem(t, "single")
+	s.hub("hub-1")
+	s.admin()
+	made := filepath.Join(t.TempDir(), "edge")
+	_, err := server.MakeLeaf(s.accounts, made, server.Leaf{Name: "edge", URLs: []string{"nats://" + s.links["single"]}, Members: []string{"oslo", "bergen"}})
+	require.NoError(t, err)
+	leaf, err := os.ReadFile(filepath.Join(made, "agents.creds"))
+	require.NoError(t, err)
+	f := subjects.Fleet{Name: fleetName}
+	hub, unbound := s.client(s.url(), filepath.Join(s.accounts, "hub.creds"), ""), s.unbound(subjects.AccountAgents, s.url())
+	for name, creds := range map[string]string{"leaf": string(leaf), "agent": s.agentCreds(t, "oslo")} {
+		t.Run(name, func(t *testing.T) {
+			heard := make(chan *nats.Msg, 64)
+			_, err := hub.NC.ChanSubscribe(f.BucketSubject(subjects.Heartbeat, "*"), heard)
+			require.NoError(t, err)
+			require.NoError(t, hub.NC.Flush())
+			for _, subject := range []string{f.BucketSubject(subjects.Heartbeat, "rome"), f.Command("oslo", "placement"), "$JS.API.STREAM.NAMES"} {
+				l := s.rawLeaf(t, "single", creds)
+				l.publish(subject, name)
+				lines, _ := l.answered()
+				require.Contains(t, fmt.Sprint(lines), `Permissions Violation for Publish to "`+subject+`"`)
+			}
+			s.rawLeaf(t, "single", creds).publish(f.BucketSubject(subjects.Heartbeat, "oslo"), name)
+			m := <-heard
+			require.Equal(t, f.BucketSubject(subjects.Heartbeat, "oslo"), m.Subject)
+			require.Equal(t, name, string(m.Data))
+			require.Empty(t, heard)
+			for _, subject := range []string{f.Command("rome", "placement"), subjects.Inbox("rome") + ".1"} {
+				for _, wants := range []string{subject, "flotilla.>", "_INBOX.>", ">"} {
+					require.Empty(t, s.rawLeaf(t, "single", creds).sent(wants, unbound, subject), "%s was asked for", wants)
+				}
+			}
+			own := subjects.Inbox("oslo") + ".1"
+			require.Equal(t, []string{"LMSG " + own + " 3", "its"}, s.rawLeaf(t, "single", creds).sent(own, unbound, own))
+		})
+	}
+}
