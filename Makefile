@@ -3,7 +3,7 @@ GO     ?= go
 export CGO_ENABLED := 0
 # What is built does not depend on the folder: another clone finds it in Go's cache.
 export GOFLAGS ?= -trimpath
-# What runs the tests: .ci/run has what failed run again. Flags are -name=value, since tests/rerun does not know which of them have values.
+# What runs the tests: .ci/run and .ci/check-all have what failed run again. Flags are -name=value, since tests/rerun does not know which of them have values.
 GOTEST ?= $(GO) test
 LINT   := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -101,7 +101,7 @@ ABREAST := 4
 
 .PHONY: test-elsewhen
 test-elsewhen: ## Run the tests that read a clock at other moments, or at those of MOMENTS="...", ABREAST=4 at once
-	@MOMENTS="$(MOMENTS)" ABREAST="$(ABREAST)" .ci/elsewhen $(CLOCKED)
+	@GOTEST="$(GOTEST)" MOMENTS="$(MOMENTS)" ABREAST="$(ABREAST)" .ci/elsewhen $(CLOCKED)
 
 .PHONY: test-elsewhen-short
 test-elsewhen-short: ## Run what runs concurrently under the race detector, at one other moment
