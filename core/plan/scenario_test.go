@@ -95,6 +95,7 @@ func planned(t *testing.T, docs []plan.Document) string {
 	require.NoError(t, err)
 	in.Notes = append(in.Notes, remarks...)
 	in.Assume = c.Upgrades.Assumptions(in.View, upgrade.Assumptions{})
+	in.ContentRuns = c.ContentRuns(in.View, in.Standings)
 	answer := plan.Build(in)
 	var b strings.Builder
 	for _, n := range answer.Notes {
