@@ -38,7 +38,8 @@ func (w *world) commands() map[string]scenario.Command {
 		"namespace": w.namespace, "generation": w.generation, "schedule": w.schedule, "unpicked": w.unpicked, "snapshot": w.snapshot,
 		"deadline": w.deadline, "unavailable": w.unavailable, "listen": w.listen, "forget": w.forget, "rollout": w.rollout, "lines": w.lines,
 		"release": w.release, "hold": w.hold, "report": w.report, "member": w.member, "tick": w.tick, "status": w.status, "members": w.members,
-		"pause": w.pause, "undo": w.undo,
+		"pause": w.pause, "undo": w.undo, "refuse": w.refuse, "override": w.override, "withhold": w.withhold, "freeze": w.freeze,
+		"cells": w.cells, "standings": w.standings,
 	}
 }
 
