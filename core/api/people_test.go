@@ -86,8 +86,13 @@ func TestWhomAnEventConcerns(t *testing.T) {
 		member string
 		want   bool
 	}{
-		{Audit{Member: "a"}, "a", true}, {Audit{Member: "a"}, "b", false}, {Audit{}, "a", false},
-		{Audit{Picks: picks}, "a", true}, {Audit{Picks: picks}, "b", true}, {Audit{Picks: picks}, "c", true}, {Audit{Picks: picks}, "d", false},
+		{Audit{Member: "a"}, "a", true},
+		{Audit{Member: "a"}, "b", false},
+		{Audit{}, "a", false},
+		{Audit{Picks: picks}, "a", true},
+		{Audit{Picks: picks}, "b", true},
+		{Audit{Picks: picks}, "c", true},
+		{Audit{Picks: picks}, "d", false},
 		{Audit{Member: "d", Picks: picks}, "d", true},
 	} {
 		require.Equal(t, c.want, c.event.Concerns(c.member), "%+v %s", c.event, c.member)

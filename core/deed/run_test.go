@@ -1,6 +1,7 @@
 package deed
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -22,22 +23,24 @@ func TestChoicesOfARunAreAskedAndTyped(t *testing.T) {
 	}{
 		{"start", nil, api.RunRequest{}, "flotilla run start spring", []string{"skipped", "windows"}},
 		{
-			"start", map[string][]string{"skipped": {"yes"}, "windows": {"yes"}, "reason": {"a hole"}},
+			"start",
+			map[string][]string{"skipped": {"yes"}, "windows": {"yes"}, "reason": {"a hole"}},
 			api.RunRequest{IncludeSkipped: true, IgnoreMaintenanceWindows: true, Reason: "a hole"},
-			"flotilla run start spring --include-skipped --ignore-maintenance-windows --reason 'a hole'", []string{"skipped", "windows"},
+			"flotilla run start spring --include-skipped --ignore-maintenance-windows --reason 'a hole'",
+			[]string{"skipped", "windows"},
 		},
 		{"rerun", nil, api.RunRequest{}, "flotilla run rerun spring", []string{"members", "windows"}},
 		{
-			"rerun", map[string][]string{"members": {"a, b", "c"}, "windows": {"yes"}},
+			"rerun",
+			map[string][]string{"members": {"a, b", "c"}, "windows": {"yes"}},
 			api.RunRequest{Members: []string{"a", "b", "c"}, IgnoreMaintenanceWindows: true, Reason: "to be given"},
-			"flotilla run rerun spring --members a,b,c --ignore-maintenance-windows --reason 'to be given'", []string{"members", "windows"},
+			"flotilla run rerun spring --members a,b,c --ignore-maintenance-windows --reason 'to be given'",
+			[]string{"members", "windows"},
 		},
 		{"stop", map[string][]string{"windows": {"yes"}}, api.RunRequest{IgnoreMaintenanceWindows: true}, "flotilla run stop spring", nil},
 	} {
 		asked := map[string][]string{"run": {"spring"}}
-		for name, said := range c.asked {
-			asked[name] = said
-		}
+		maps.Copy(asked, c.asked)
 		d := deedOf(t, c.action, asked)
 		ask, err := d.Run(&api.UpdateRun{})
 		require.NoError(t, err)

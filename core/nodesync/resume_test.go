@@ -106,7 +106,7 @@ func TestWhatTheHubTookLast(t *testing.T) {
 	}
 	fresh := New("b", Pace{Interval: time.Second}, nil)
 	_, name, event = fresh.Last()
-	require.Equal(t, "", name)
+	require.Empty(t, name)
 	require.Zero(t, event)
 }
 

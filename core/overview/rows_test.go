@@ -100,8 +100,12 @@ func TestWhoMayBeSkipped(t *testing.T) {
 		run, member api.UpdateState
 		want        bool
 	}{
-		{api.StateRunning, api.StateNotStarted, true}, {api.StateStopped, api.StatePending, true}, {api.StateFailed, api.StateNotStarted, true},
-		{api.StateRunning, api.StateRunning, false}, {api.StateRunning, api.StateCompleted, false}, {api.StateCompleted, api.StateNotStarted, false},
+		{api.StateRunning, api.StateNotStarted, true},
+		{api.StateStopped, api.StatePending, true},
+		{api.StateFailed, api.StateNotStarted, true},
+		{api.StateRunning, api.StateRunning, false},
+		{api.StateRunning, api.StateCompleted, false},
+		{api.StateCompleted, api.StateNotStarted, false},
 	} {
 		run := overview.Run{State: c.run}
 		require.Equal(t, c.want, run.MaySkip(c.member), "%s in %s", c.member, c.run)

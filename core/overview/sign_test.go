@@ -20,20 +20,32 @@ func TestEveryStateHasASign(t *testing.T) {
 		nodes, phases []string
 	}{
 		overview.Well: {
-			[]api.MemberState{api.MemberReady}, []string{api.EntryAvailable, api.EntrySame}, []api.UpdateState{api.StateCompleted, api.StateSkipped},
-			[]string{api.NodeReady}, []string{api.PhaseDone},
+			[]api.MemberState{api.MemberReady},
+			[]string{api.EntryAvailable, api.EntrySame},
+			[]api.UpdateState{api.StateCompleted, api.StateSkipped},
+			[]string{api.NodeReady},
+			[]string{api.PhaseDone},
 		},
 		overview.Moving: {
-			[]api.MemberState{api.MemberLeaving}, []string{api.EntryApplying, api.EntryWithdrawing}, []api.UpdateState{api.StateRunning, api.StateStopping},
-			[]string{api.NodeDisrupting, api.NodeDeleting}, []string{api.PhaseLaunching, api.PhaseDraining},
+			[]api.MemberState{api.MemberLeaving},
+			[]string{api.EntryApplying, api.EntryWithdrawing},
+			[]api.UpdateState{api.StateRunning, api.StateStopping},
+			[]string{api.NodeDisrupting, api.NodeDeleting},
+			[]string{api.PhaseLaunching, api.PhaseDraining},
 		},
 		overview.Waiting: {
-			[]api.MemberState{api.MemberJoining}, []string{api.EntryPending, api.EntryWaiting, api.EntryKept}, []api.UpdateState{api.StateNotStarted, api.StatePending},
-			[]string{api.NodeNotInitialized}, []string{api.PhaseWaiting},
+			[]api.MemberState{api.MemberJoining},
+			[]string{api.EntryPending, api.EntryWaiting, api.EntryKept},
+			[]api.UpdateState{api.StateNotStarted, api.StatePending},
+			[]string{api.NodeNotInitialized},
+			[]string{api.PhaseWaiting},
 		},
 		overview.Warn: {
-			nil, []string{api.EntryNotAvailable, api.EntryDrifted, api.EntryDiffers, api.EntryMissing}, []api.UpdateState{api.StateStopped},
-			nil, []string{api.PhaseAborted},
+			nil,
+			[]string{api.EntryNotAvailable, api.EntryDrifted, api.EntryDiffers, api.EntryMissing},
+			[]api.UpdateState{api.StateStopped},
+			nil,
+			[]string{api.PhaseAborted},
 		},
 		overview.Bad: {
 			[]api.MemberState{api.MemberNotReady}, []string{api.EntryFailed}, []api.UpdateState{api.StateFailed}, []string{api.NodeNotReady}, []string{"odd"},
