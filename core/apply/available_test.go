@@ -48,6 +48,22 @@ func TestReady(t *testing.T) {
 			want:    NotYet,
 			message: "2 of 2 available, 1 updated",
 		},
+		"stateful set with replicas of another revision": {
+			live: "{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}, " +
+				"status: {availableReplicas: 2, currentReplicas: 1, updatedReplicas: 2, currentRevision: a, updateRevision: a}}",
+			want: NotYet, message: "2 of 2 available",
+		},
+		"stateful set with one that is not available": {
+			live: "{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}, " +
+				"status: {availableReplicas: 1, currentReplicas: 2, updatedReplicas: 2, currentRevision: a, updateRevision: a}}",
+			want: NotYet, message: "1 of 2 available",
+		},
+		"stateful set not seen by its controller": {
+			live: "{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 2}, status: {observedGeneration: 1}}", want: NotYet, message: notObserved,
+		},
+		"daemon set not seen by its controller": {
+			live: "{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 2}, status: {observedGeneration: 1}}", want: NotYet, message: notObserved,
+		},
 		"daemon set done": {
 			live: "{apiVersion: apps/v1, kind: DaemonSet, status: {desiredNumberScheduled: 3, numberAvailable: 3, currentNumberScheduled: 3, updatedNumberScheduled: 3}}",
 			want: Available,
