@@ -66,10 +66,10 @@ func TestKindsThatAreAvailableAtOnce(t *testing.T) {
 // Only a Job that has come to its end is done for good.
 func TestWhatIsDoneForGood(t *testing.T) {
 	for live, want := range map[string]bool{
-		"{apiVersion: batch/v1, kind: Job, status: {conditions: [{type: Complete, status: 'True'}]}}":     true,
-		"{apiVersion: batch/v1, kind: Job, status: {conditions: [{type: Complete, status: 'False'}]}}":    false,
-		"{apiVersion: batch/v1, kind: Job, status: {conditions: [{type: Failed, status: 'True'}]}}":       false,
-		"{apiVersion: batch/v1, kind: CronJob, status: {conditions: [{type: Complete, status: 'True'}]}}": false,
+		"{apiVersion: batch/v1, kind: Job, status: {conditions: [{type: Complete, status: 'True'}]}}":       true,
+		"{apiVersion: batch/v1, kind: Job, status: {conditions: [{type: Complete, status: 'False'}]}}":      false,
+		"{apiVersion: batch/v1, kind: Job, status: {conditions: [{type: Failed, status: 'True'}]}}":         false,
+		"{apiVersion: batch/v1, kind: CronJob, status: {conditions: [{type: Complete, status: 'True'}]}}":   false,
 		"{apiVersion: example.com/v1, kind: Job, status: {conditions: [{type: Complete, status: 'True'}]}}": false,
 	} {
 		require.Equal(t, want, Completed(object(t, live)), live)

@@ -45,6 +45,7 @@ func TestValuesOfFields(t *testing.T) {
 		`{"large": 9223372036854775807}`:  "",
 		`{"large": 9223372036854775808}`:  "large: found number 9223372036854775808, expected a whole number from -9223372036854775808 to 9223372036854775807",
 		`{"either": {"a": 1}}`:            "either: found a map (a), expected a whole number, or a percentage as a string",
+		`{"either": ["25%"]}`:             "either: found a list of 1, expected a whole number, or a percentage as a string, not a list",
 		`{"at": "noon"}`:                  `at: found "noon", expected a time like "2026-11-20T13:00:00Z"`,
 		`{"at": 5}`:                       `at: found number 5, expected a time`,
 		`{"for": "long"}`:                 `for: found "long", expected a duration like "45m" or "1h30m"`,
@@ -67,6 +68,18 @@ func TestValuesOfFields(t *testing.T) {
 		require.Len(t, faults, 1, given)
 		require.Contains(t, faults.Error(), want, given)
 	}
+}
+
+// What a document lacks is described by what is expected there.
+func TestMissingFields(t *testing.T) {
+	var d struct {
+		For    metav1.Duration    `json:"for"`
+		Either intstr.IntOrString `json:"either"`
+		Inner  inner              `json:"inner"`
+	}
+	require.EqualError(t, strict.Decode([]byte(`{}`), &d), `for: found nothing, expected a duration like "45m" or "1h30m"
+either: found nothing, expected a whole number, or a percentage as a string
+inner: found nothing, expected a map with name`)
 }
 
 // Names that are nearly those of fields are taken for them, and said.

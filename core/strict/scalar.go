@@ -111,6 +111,12 @@ func (w *Decoder) wholeNumber(bits int, n *Node, at *Place) (*Node, bool) {
 	return fixed, true
 }
 
+// What is expected where values of these types are to be.
+const (
+	expectedIntOrString = "a whole number, or a percentage as a string"
+	expectedDuration    = `a duration like "45m" or "1h30m"`
+)
+
 func (w *Decoder) intOrString(n *Node, at *Place) (*Node, bool) {
 	switch {
 	case n.Shape == ShapeText:
@@ -120,7 +126,7 @@ func (w *Decoder) intOrString(n *Node, at *Place) (*Node, bool) {
 	case single(n):
 		return w.unwrapped(reflect.TypeFor[intstr.IntOrString](), n, at)
 	default:
-		w.Findings.Lose(at, n.String(), "a whole number, or a percentage as a string")
+		w.Findings.Lose(at, n.String(), expectedIntOrString)
 		return nil, false
 	}
 }
@@ -145,7 +151,7 @@ func (w *Decoder) duration(n *Node, at *Place) (*Node, bool) {
 			return n, true
 		}
 	}
-	w.Findings.Lose(at, n.String(), `a duration like "45m" or "1h30m"`)
+	w.Findings.Lose(at, n.String(), expectedDuration)
 	return nil, false
 }
 

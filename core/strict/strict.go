@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Finding is a fault while the document can still be shown corrected: the fix is a node, rendered
@@ -274,6 +277,12 @@ func placeholder(t reflect.Type) *Node {
 func describe(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
+	}
+	switch t {
+	case reflect.TypeFor[intstr.IntOrString]():
+		return expectedIntOrString
+	case reflect.TypeFor[metav1.Duration]():
+		return expectedDuration
 	}
 	switch t.Kind() {
 	case reflect.Struct:
