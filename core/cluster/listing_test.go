@@ -68,8 +68,15 @@ func TestHowLongAPodIsProtected(t *testing.T) {
 		want    bool
 		until   time.Duration
 	}{
-		{"true", -time.Hour, true, 0}, {"false", -time.Hour, false, 0}, {"", -time.Hour, false, 0}, {"-1h", -time.Hour, false, 0}, {"0s", -time.Hour, false, 0},
-		{"2h", -time.Hour, true, time.Hour}, {"1h", -time.Hour, false, 0}, {"30m", -time.Hour, false, -30 * time.Minute}, {"2h", 0, true, 0},
+		{"true", -time.Hour, true, 0},
+		{"false", -time.Hour, false, 0},
+		{"", -time.Hour, false, 0},
+		{"-1h", -time.Hour, false, 0},
+		{"0s", -time.Hour, false, 0},
+		{"2h", -time.Hour, true, time.Hour},
+		{"1h", -time.Hour, false, 0},
+		{"30m", -time.Hour, false, -30 * time.Minute},
+		{"2h", 0, true, 0},
 	} {
 		p := &Pod{State: &api.PodState{Annotations: map[string]string{api.AnnotationDoNotDisrupt: c.says}}, Active: true}
 		if c.started != 0 {
