@@ -220,13 +220,14 @@ func secretsOf(config *configs.Hub) secrets.Source {
 func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string) hubd.Options {
 	reserve, _ := configs.ParseSize(config.DiskReserve) // was checked
 	o := hubd.Options{
-		Fleet: config.Fleet, StrictServers: config.StrictServers, Issuing: hubd.Issuing{Accounts: config.Accounts}, Disk: hubd.Disk{Reserve: reserve},
+		Fleet: config.Fleet, Issuing: hubd.Issuing{Accounts: config.Accounts}, Disk: hubd.Disk{Reserve: reserve},
 		Secrets: secretsOf(config), Metrics: config.MetricsAddress,
 		Page: hubd.Page{Site: hubd.Site{
 			Address: config.Page.Address, URL: config.Page.URL, Hosts: config.Page.Hosts, Cert: config.Page.TLS.Cert, Key: config.Page.TLS.Key,
 		}},
 		Front: frontOf(&config.Kubernetes),
 		Policy: hubd.Policy{
+			StrictServers: config.StrictServers,
 			MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
 			Withdrawals:       guard.Bounds{Percent: config.Withdrawals.Percent, Count: config.Withdrawals.Count},
 			SkippedNamespaces: config.SkippedNamespaces, Disruption: config.Disruption, Checks: config.Checks,

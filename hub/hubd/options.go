@@ -33,8 +33,6 @@ type Options struct {
 	Server *server.Options
 	// Bus says how to reach a broker that others run.
 	Bus bus.Options
-	// StrictServers has the hub start with, and go on with, no server whose version breaks a promise; see flaws.
-	StrictServers bool
 	// Lead tunes the competition for the lease; the zero value is for production.
 	Lead store.LeadOptions
 	Issuing
@@ -73,8 +71,10 @@ type Disk struct {
 	Statfs bus.Statfs
 }
 
-// Policy is what decisions about members go by.
+// Policy is what decisions about members go by, and which servers do.
 type Policy struct {
+	// StrictServers has the hub start with, and go on with, no server whose version breaks a promise; see flaws.
+	StrictServers bool
 	// DeleteTimeout bounds how long a deletion waits for members, door.DefaultDeleteTimeout when 0.
 	DeleteTimeout time.Duration
 	// Withdrawals bound what is taken away at once, guard.DefaultBounds when 0.

@@ -17,7 +17,7 @@ import (
 	"flotilla/core/health"
 )
 
-// errStrict is why a hub with Options.StrictServers ends.
+// errStrict is why a hub with Policy.StrictServers ends.
 var errStrict = errors.New("--strict-servers")
 
 // servers are the NATS servers of which a hub knows that their version breaks a promise.
@@ -37,7 +37,7 @@ func (h *Hub) watchServers() {
 }
 
 // judgeServers looks at the versions of the servers that are there: of the one that this hub is connected to, and with the accounts of the
-// fleet, while it leads, of all. With Options.StrictServers it errs where one breaks a promise.
+// fleet, while it leads, of all. With Policy.StrictServers it errs where one breaks a promise.
 func (h *Hub) judgeServers() error {
 	var there []server.Met
 	if nc := h.conn.NC; nc.IsConnected() {
@@ -47,7 +47,7 @@ func (h *Hub) judgeServers() error {
 		there = append(there, h.accounts.Servers()...)
 	}
 	h.servers.note(h.conn.Now(), there, h.options.Log)
-	return h.servers.strictly(h.options.StrictServers)
+	return h.servers.strictly(h.options.Policy.StrictServers)
 }
 
 // note takes in which servers are there, and says in the log what is new and what is over.

@@ -61,7 +61,7 @@ func TestAStrictHubHasNoServerThatBreaksAPromise(t *testing.T) {
 	s := newSystem(t, "single")
 	way := bustest.ProxyTo(t, strings.TrimPrefix(s.url(), "nats://"))
 	o := s.hubOptions("hub-1")
-	o.Bus.URL, o.StrictServers = way.URL(), true
+	o.Bus.URL, o.Policy.StrictServers = way.URL(), true
 	says := fmt.Sprintf("--strict-servers: server/%s: %s", s.running["single"].Name(), breaks)
 	way.Pretend("2.12.7")
 	h, err := hubd.New(o)

@@ -53,6 +53,7 @@ var rules = []rule{
 	{"core/render", []string{"core/api", "core/content", "core/seal", "core/strict", "core/validate"}, kubernetesTypes, impure, "what a member is given, whatever becomes of it there"},
 	{"core/enrolment", []string{"core/api"}, kubernetesTypes, impure, "who may become a member, whatever is placed there"},
 	{"core/fullness", []string{"core/api", "core/phrase"}, kubernetesTypes, impure, "how full a store is, and how whole, whatever it stores"},
+	{"core/flaws", []string{"core/phrase"}, []string{"k8s.io/apimachinery/pkg/util/version"}, impure, "what versions of the server break, whoever runs them"},
 	{"core/pace", nil, nil, impure, "how often something is done, whatever it is"},
 	{"core/liveness", []string{"core/api", "core/strict", "core/validate", "core/enrolment", "core/pace"}, kubernetesTypes, impure, "a member lives or not, whatever is placed there"},
 	{"core/schedule", []string{"core/api", "core/phrase", "core/strict", "core/verdict"}, kubernetesTypes, impure, "which members are picked knows no rollout"},
