@@ -33,6 +33,7 @@ func TestWhatWasEmptiedDiffersWhole(t *testing.T) {
 		want         []string
 	}{
 		"data":               {"{apiVersion: v1, kind: ConfigMap, data: {a: b, c: d}}", "{kind: ConfigMap, data: {}}", []string{"/data"}},
+		"data of one key":    {"{apiVersion: v1, kind: ConfigMap, data: {a: b}}", "{kind: ConfigMap, data: {}}", []string{"/data"}},
 		"no data":            {"{apiVersion: v1, kind: ConfigMap}", "{kind: ConfigMap, data: {}}", nil},
 		"data but for a key": {"{apiVersion: v1, kind: ConfigMap, data: {a: b, c: d}}", "{kind: ConfigMap, data: {a: b}}", []string{"/data/c"}},
 		"a map":              {"{kind: Any, spec: {m: {a: 1}}}", "{kind: Any, spec: {}}", []string{"/spec/m"}},

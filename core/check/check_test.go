@@ -101,6 +101,25 @@ func (w *world) is(phase string) {
 	require.Equal(w.t, phase, w.in.Record.Phase, w.in.Record.Message)
 }
 
+// What is waited for is told as the member tells it: the first object in trouble, else what it says of all.
+func TestWhatASnapshotLacksIsTold(t *testing.T) {
+	failure := api.ManifestFailure{ObjectRef: api.ObjectRef{Kind: "Deployment", Namespace: "shop", Name: "web"}, Condition: "Available", Reason: "ManifestNotAvailableYet"}
+	withMessage := failure
+	withMessage.Message = "1 of 3 available"
+	for want, r := range map[string]api.PlacementResult{
+		"is not available yet": {}, "is applied": {AppliedMessage: "is applied", AvailableMessage: "crashes"}, "crashes": {AvailableMessage: "crashes"},
+		failure.String() + ": ManifestNotAvailableYet": {Failures: []api.ManifestFailure{failure, withMessage}, AppliedMessage: "is applied"},
+		withMessage.String() + ": 1 of 3 available":    {Failures: []api.ManifestFailure{withMessage}},
+	} {
+		w := newWorld(t, api.OnFailureRollBack)
+		w.give("berlin", 1)
+		r.UID, r.Generation, r.Applied, r.Available = "u1", 1, "True", "False"
+		w.said["berlin"] = &r
+		w.follow()
+		require.Equal(t, "waits for berlin: "+want, w.in.Record.Message)
+	}
+}
+
 func TestASnapshotPassesOnceItsChecksHeldEverywhere(t *testing.T) {
 	w := newWorld(t, api.OnFailureRollBack)
 	require.Equal(t, "waits for a member to be given snapshot 7", w.in.Record.Message)

@@ -60,3 +60,13 @@ func FuzzParse(f *testing.F) {
 		})
 	})
 }
+
+// An object may nest a hundred deep, its innermost value counted, and no deeper.
+func TestHowDeepObjectsMayBe(t *testing.T) {
+	const head = `{apiVersion: v1, kind: ConfigMap, metadata: {annotations: {kubernetes-fleet.io/envelope-configmap: "true"}}, data: `
+	nested := func(deep int) string { return strings.Repeat("{a: ", deep) + "1" + strings.Repeat("}", deep) }
+	for deep, fine := range map[int]bool{1: true, 99: true, 100: false, 200: false} {
+		items := envelope.Open(document(t, head+`{a: "`+nested(deep)+`"}}`))
+		require.Equal(t, fine, items[0].Object != nil, "%d deep: %s", deep, items[0].Found)
+	}
+}

@@ -98,6 +98,8 @@ func TestStepEmptyNode(t *testing.T) {
 	require.Equal(t, api.PhaseDraining, s.one().Phase)
 	require.Equal(t, map[string]string{"n1": "uid-n1"}, s.one().UIDs)
 	require.Equal(t, []string{s.one().ID}, began.Began)
+	require.Contains(t, reasonsOf(began.Events), "DisruptionTerminating", "nothing is launched for it")
+	require.NotContains(t, reasonsOf(began.Events), "DisruptionLaunching")
 	require.False(t, s.step(20*time.Second).Changed, "nothing changed, nothing to write")
 
 	s.results[s.one().ID] = &api.DisruptionResult{ID: s.one().ID, Phase: api.PhaseDraining, Message: "waiting for pod x"}

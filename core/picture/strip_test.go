@@ -51,16 +51,24 @@ func TestStripsCountOpenWindowsByTheHour(t *testing.T) {
 	require.Equal(t, []int{1, 1}, []int{strip.Groups[0].Open[saturday], strip.Groups[1].Open[saturday]})
 }
 
-func TestStripsPutTheSmallestGroupsInOne(t *testing.T) {
-	var members []*overview.Member
-	var windows []MemberWindows
-	for i := range overview.MaxGroups + 2 {
+// zones are so many groups of two members, or three, that may always be upgraded from noon on.
+func zones(n int) (members []*overview.Member, windows []MemberWindows) {
+	for i := range n {
 		for k := range 2 + i%2 {
 			name := fmt.Sprintf("m%02d-%d", i, k)
 			members = append(members, &overview.Member{Name: name, Zone: fmt.Sprintf("z%02d", i)})
 			windows = append(windows, MemberWindows{Member: name, Open: []window.Opening{{Opens: noon}}})
 		}
 	}
+	return members, windows
+}
+
+func TestStripsPutTheSmallestGroupsInOne(t *testing.T) {
+	members, windows := zones(overview.MaxGroups)
+	for _, g := range stripOf(windows, members, "zone", noon, 1).Groups {
+		require.Zero(t, g.Rest, "as many as there may be stay by themselves")
+	}
+	members, windows = zones(overview.MaxGroups + 2)
 	strip := stripOf(windows, members, "zone", noon, 1)
 	require.Len(t, strip.Groups, overview.MaxGroups+1)
 	require.Equal(t, []string{"z00", "z01"}, []string{strip.Groups[0].Name, strip.Groups[1].Name})

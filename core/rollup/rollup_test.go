@@ -532,3 +532,22 @@ func BenchmarkJudge(b *testing.B) {
 		}
 	}
 }
+
+// A definition tells the names that it was given, and the versions that are stored; one that lacks either tells none.
+func TestWhatADefinitionHasAccepted(t *testing.T) {
+	const head = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: web}, spec: {"
+	for spec, want := range map[string]map[string]any{
+		"names: {kind: Shop}, versions: [{name: v1, storage: true}, {name: v2}]": {"acceptedNames": map[string]any{"kind": "Shop"}, "storedVersions": []any{"v1"}},
+		"versions: []": {"storedVersions": []any{}},
+		"names: odd":   {"storedVersions": []any{}},
+	} {
+		f := place(t, head+spec+"}}", "available")
+		j := f.judge()
+		told := j.Status(&f.object)
+		for _, field := range []string{"acceptedNames", "storedVersions"} {
+			require.Equal(t, want[field], told[field], "%s of %s", field, spec)
+			_, there := told[field]
+			require.Equal(t, want[field] != nil, there)
+		}
+	}
+}

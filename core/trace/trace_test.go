@@ -105,6 +105,9 @@ applied 150 +100
 available 350 +200
 reported 400 +50`
 
+// pending are the hops of what is not released yet.
+var pending = []string{"command pending", "received pending", "applied pending", "available pending", "reported pending"}
+
 // Each case is a world that differs in one thing from one in which all went well, and the lines of its trace that differ.
 func TestTraces(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -300,6 +303,64 @@ func TestTraces(t *testing.T) {
 			},
 			want:  []string{"schedule 20 +10 latest: picked\nrender 25 +5 latest: overrides: eu", "release 30 +5 latest: snapshot 1"},
 			clock: &api.AgentClock{By: "heartbeat"},
+		},
+		"overrides of another placement of its name": {
+			change: func(w *world) {
+				w.Rendered = &api.Rendered{UID: "u2", Snapshot: 1, Overrides: []api.OverrideVersion{{Name: "eu"}}}
+				w.Stored.Rendered = at(25)
+			},
+		},
+		"no overrides": {
+			change: func(w *world) { w.Rendered, w.Stored.Rendered = &api.Rendered{UID: "u1", Snapshot: 1}, at(25) },
+		},
+		"overrides that are gone": {
+			change: func(w *world) {
+				w.Rendered, w.Stored.Rendered = &api.Rendered{UID: "u1", Snapshot: 1}, at(25)
+				w.Release.Entries[0].Overrides = []api.OverrideVersion{{Name: "eu"}}
+			},
+			want: []string{"schedule 20 +10 latest: picked\nrender 25 +5 latest: overrides: none any more", "release 30 +5 latest: snapshot 1"},
+		},
+		"overrides that were followed before": {
+			change: func(w *world) {
+				w.Rendered, w.Stored.Rendered = &api.Rendered{UID: "u1", Snapshot: 1, Overrides: []api.OverrideVersion{{Name: "eu"}, {Name: "us"}}}, at(-5)
+			},
+			want: []string{"schedule 20 +10 latest: picked\nrender before -5: overrides: eu, us"},
+		},
+		"overrides that were followed since": {
+			change: func(w *world) {
+				w.Rendered, w.Stored.Rendered = &api.Rendered{UID: "u1", Snapshot: 1, Overrides: []api.OverrideVersion{{Name: "eu"}}}, at(500)
+			},
+			want: []string{"schedule 20 +10 latest: picked\nrender unknown: overrides: eu; followed anew since"},
+		},
+		"not released, of overrides": {
+			change: func(w *world) {
+				w.Release.Entries = w.Release.Entries[1:]
+				w.Rendered, w.Stored.Rendered = &api.Rendered{UID: "u1", Overrides: []api.OverrideVersion{{Name: "eu"}}}, at(25)
+				w.known["berlin"].Result = nil
+			},
+			want: append([]string{"schedule 20 +10 latest: picked\nrender waits: overrides are not followed yet in snapshot 1", "release pending"}, pending...),
+		},
+		"not released, and known why": {
+			change: func(w *world) {
+				w.Release.Entries = w.Release.Entries[1:]
+				w.known["berlin"].Result, w.known["berlin"].Waits = nil, "waits for a staged run"
+			},
+			want: append([]string{"release waits: a staged run"}, pending...),
+		},
+		"not released, and nobody knows why": {
+			change: func(w *world) {
+				w.Release.Entries = w.Release.Entries[1:]
+				w.known["berlin"].Result = nil
+			},
+			want: append([]string{"release waits: the roller has not decided yet"}, pending...),
+		},
+		"held for another reason than others": {
+			change: func(w *world) {
+				w.Release.Entries = w.Release.Entries[1:]
+				w.Release.Held = []api.Held{{Member: "lima", Reason: "another"}, {Member: "berlin", Reason: "waits for lima"}}
+				w.known["berlin"].Result = nil
+			},
+			want: append([]string{"release waits: lima"}, pending...),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

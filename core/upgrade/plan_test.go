@@ -50,6 +50,8 @@ func TestAProfileNotesARunItMakesAgain(t *testing.T) {
 	first := upgrade.Reconcile(upgrade.ProfileInput{Profile: profile, View: view, Now: benchNow})
 	require.NotNil(t, first.Create)
 	require.True(t, first.Changed)
+	require.EqualValues(t, 1, first.Create.Run.Generation)
+	require.Equal(t, benchNow, first.Create.Run.CreationTimestamp.Time)
 
 	later := benchNow.Add(time.Hour)
 	again := upgrade.Reconcile(upgrade.ProfileInput{Profile: profile, Status: &first.Status, View: view, Now: later})

@@ -92,3 +92,12 @@ func TestChangesOfStagedRuns(t *testing.T) {
 	other.Spec.PlacementName, other.Spec.StrategyName, other.Spec.ResourceSnapshotIndex = "api", "others", "2"
 	require.Len(t, stagedRunChange(other, run(api.RunRun)), 3)
 }
+
+// Of an approval request the status is read, for what approves is there; the rest that the hub sets is left out.
+func TestTheStatusOfAnApprovalRequestIsRead(t *testing.T) {
+	d, faults := Decode([]byte(`{"apiVersion": "placement.kubernetes-fleet.io/v1", "kind": "ClusterApprovalRequest", "metadata": {"name": "web-1-before-prod", "uid": "u"},
+		"spec": {"parentStageRollout": "web-1", "targetStage": "prod"}, "status": {"conditions": [{"type": "Approved", "status": "True", "reason": "r", "message": "", "lastTransitionTime": null, "observedGeneration": 1}]}}`))
+	require.Empty(t, faults)
+	require.Len(t, As[api.ApprovalRequest](&d).Status.Conditions, 1)
+	require.Equal(t, "ignored, because the hub sets it: metadata.uid", d.DropServerSet())
+}
