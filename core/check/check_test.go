@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +60,7 @@ func (w *world) follow(answers ...check.Answer) {
 	w.t.Helper()
 	w.in.Answers = answers
 	plan := check.Follow(w.in)
+	require.Equal(w.t, !reflect.DeepEqual(w.in.Record, plan.Record), plan.Changed)
 	w.in.Record, w.in.Answers = plan.Record, nil
 	w.asked, w.next = plan.Ask, plan.Recheck
 	for i := range plan.Events {
@@ -147,6 +149,35 @@ func TestASnapshotPassesOnceItsChecksHeldEverywhere(t *testing.T) {
 	w.after(time.Minute, true)
 	w.is(api.CheckPassed)
 	require.Equal(t, []string{"RolloutChecking", "RolloutChecksHeld", "RolloutChecksHeld", "RolloutChecksPassed"}, w.events)
+}
+
+// While a rollout is halted, or no run brings the snapshot, nothing is asked, and what held before counts no more.
+func TestChecksRestWhileNothingGoesOn(t *testing.T) {
+	for want, change := range map[string]func(*check.Input){
+		"nothing is asked: it is paused":               func(in *check.Input) { in.Halted = "it is paused" },
+		"waits: there is no rollout check slow":        func(in *check.Input) { in.Check = nil },
+		"nothing is asked: no staged run is under way": func(in *check.Input) { in.Placement.Spec.Strategy.Type = api.StrategyExternal },
+		"waits for a member to be given snapshot 7":    func(in *check.Input) { in.Release = &api.Release{} },
+		"": func(in *check.Input) { in.Placement.Spec.Strategy.Type, in.Running = api.StrategyExternal, true },
+	} {
+		w := newWorld(t, api.OnFailureRollBack)
+		w.give("berlin", 1)
+		w.says("berlin", "True")
+		w.after(0, true)
+		w.after(time.Minute, true)
+		require.True(t, w.in.Record.Soaked)
+		change(&w.in)
+		w.follow()
+		if want == "" {
+			require.True(t, w.in.Record.Soaked)
+			continue
+		}
+		require.Equal(t, want, w.in.Record.Message)
+		require.False(t, w.in.Record.Soaked, want)
+		require.Empty(t, w.in.Record.Outcomes)
+		require.True(t, w.in.Record.Holds.IsZero())
+		require.Empty(t, w.asked)
+	}
 }
 
 func TestFailuresInARowRefuseASnapshot(t *testing.T) {

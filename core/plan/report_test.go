@@ -141,3 +141,24 @@ func TestCompareTellsAddedChangedAndRemovedContent(t *testing.T) {
 	p.Spec.ResourceSelectors[0].Kind = "Namespace"
 	require.Contains(t, plan.Compare(&p, snapshot, content.NewIndex()).Error, "spec.resourceSelectors[0].kind")
 }
+
+// What applying would do to each document is told first; what stays as it is changes nothing.
+func TestDocumentsThatWouldBeApplied(t *testing.T) {
+	object := func(name, action string) api.ApplyResult {
+		return api.ApplyResult{Object: api.ObjectRef{Kind: "ConfigMap", Namespace: "shop", Name: name}, Action: action}
+	}
+	same := plan.Answer{Objects: []api.ApplyResult{object("a", api.ActionUnchanged)}}
+	require.False(t, same.Changed())
+	require.Equal(t, "plan: 0 to add, 0 to keep, 0 to remove\n", same.String())
+	answer := plan.Answer{Objects: []api.ApplyResult{
+		object("a", api.ActionUnchanged), object("b", api.ActionCreated), object("c", api.ActionConfigured), object("d", api.ActionDeleted), object("e", api.ActionDeleting),
+	}}
+	require.True(t, answer.Changed())
+	require.Equal(t, `+ ConfigMap/shop/b would be created
+~ ConfigMap/shop/c would be configured
+- ConfigMap/shop/d would be deleted
+- ConfigMap/shop/e would be deleting
+
+plan: 0 to add, 0 to keep, 0 to remove
+`, answer.String())
+}

@@ -168,3 +168,13 @@ func noise(n int) []byte {
 	}
 	return out
 }
+
+// The secret that content is sealed with now is the first, and is named without being shown.
+func TestTheSecretThatContentIsSealedWithHasAName(t *testing.T) {
+	k := ring(t, 1)
+	k.Content = append([][]byte{bytes.Repeat([]byte("n"), 32)}, k.Content...)
+	require.Equal(t, seal.Name(k.Content[0]), k.Sealing())
+	require.NotEqual(t, seal.Name(k.Content[1]), k.Sealing())
+	require.Len(t, k.Sealing(), 12)
+	require.NotContains(t, k.Sealing(), "n")
+}

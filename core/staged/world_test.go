@@ -95,6 +95,7 @@ func (w *world) wants(state string) {
 	w.run.Spec.State = state
 	d, asked := staged.Follow(&w.run, &w.status, w.view, w.now)
 	require.True(w.t, asked)
+	require.True(w.t, d.Changed, "what was done as asked is noted")
 	w.take(d)
 	w.release()
 }

@@ -105,6 +105,9 @@ applied 150 +100
 available 350 +200
 reported 400 +50`
 
+// unanswered are the hops of what nobody answered yet.
+var unanswered = []string{"command 40 +10 latest: order 0.0.7", "received waits: its agent has not answered", "applied pending", "reported pending"}
+
 // pending are the hops of what is not released yet.
 var pending = []string{"command pending", "received pending", "applied pending", "available pending", "reported pending"}
 
@@ -303,6 +306,23 @@ func TestTraces(t *testing.T) {
 			},
 			want:  []string{"schedule 20 +10 latest: picked\nrender 25 +5 latest: overrides: eu", "release 30 +5 latest: snapshot 1"},
 			clock: &api.AgentClock{By: "heartbeat"},
+		},
+		"to be compared, and not answered": {
+			change: func(w *world) {
+				w.Release.Entries[0].Apply = &api.ApplyStrategy{Type: api.ApplyReportDiff}
+				w.known["berlin"].Result = nil
+			},
+			want: unanswered, gone: []string{"available"},
+		},
+		"to be withdrawn, and not answered": {
+			change: func(w *world) {
+				w.Release.Entries[0].Withdrawn = true
+				w.Schedule.Bindings = w.Schedule.Bindings[1:]
+				w.Past[2].Picks = &api.Picks{Count: 2, Lost: []api.PickChange{{Reason: "was evicted", Members: []string{"berlin"}, Total: 1}}}
+				w.known["berlin"].Result = nil
+			},
+			gone: []string{"apply", "snapshot", "available"},
+			want: append([]string{"schedule 20 +0 latest: no longer picked: was evicted", "release 30 +10 latest: withdrawn"}, unanswered...),
 		},
 		"overrides of another placement of its name": {
 			change: func(w *world) {
