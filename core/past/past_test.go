@@ -269,3 +269,19 @@ func sortedKeys(m map[string]bool) (keys []string) {
 	slices.Sort(keys)
 	return keys
 }
+
+// Why a member was picked is what the event says of all that were gained, else what it says of that one member.
+func TestWhyAMemberWasPickedThen(t *testing.T) {
+	reasons := func(in past.Input) map[string]string {
+		in.At = minute(60)
+		out := map[string]string{}
+		for _, m := range past.Of(in).Then.Members {
+			out[m.Member] = m.Reason
+		}
+		return out
+	}
+	in := story()
+	require.Equal(t, map[string]string{"lima": "", "oslo": "oslo is best"}, reasons(in))
+	in.Told[2].Picks.Gained[0].Reason, in.Told[12].Picks.Gained[0].Reason = "they fit", "it fits"
+	require.Equal(t, map[string]string{"lima": "they fit", "oslo": "it fits"}, reasons(in))
+}

@@ -243,3 +243,20 @@ func TestDecidingTwiceChangesNothing(t *testing.T) {
 	require.False(t, d.Changed)
 	require.Empty(t, d.Events)
 }
+
+// What the spec of a run asks for is done once.
+func TestWhatASpecAsksForIsDoneOnce(t *testing.T) {
+	w := newWorld(t, "oslo")
+	w.strategy(api.ContentStage{Name: "all", LabelSelector: &metav1.LabelSelector{}})
+	w.create()
+	w.run.Spec.State = ""
+	d, asked := staged.Follow(&w.run, &w.status, w.view, w.now)
+	if asked {
+		w.take(d)
+	}
+	_, asked = staged.Follow(&w.run, &w.status, w.view, w.now)
+	require.False(t, asked, "a run without a state is one to be initialized")
+	w.wants(api.RunRun)
+	_, asked = staged.Follow(&w.run, &w.status, w.view, w.now)
+	require.False(t, asked)
+}
