@@ -64,6 +64,9 @@ func TestAppliedFlipFlipsTheVerdict(t *testing.T) {
 			verdict, _ := after.Verdicts.Of(name)
 			require.NotEqual(t, a.Verdict.Picked, verdict.Picked,
 				"seed %d: %s\nafter: %s", seed, a.String(), verdict.Reason)
+			if a.Flip.Kind == why.FlipWeight {
+				require.Equal(t, weightChange(in.Policy, a.Flip.Apply(in).Policy), a.Flip.Text, "seed %d", seed)
+			}
 		}
 		again := schedule.Schedule(in)
 		require.True(t, before.Verdicts.Equal(&again.Verdicts), "seed %d: explaining changed the input", seed)
@@ -76,6 +79,17 @@ func TestAppliedFlipFlipsTheVerdict(t *testing.T) {
 		require.NotZero(t, kinds[kind], "no random fleet was flipped by %s", kind)
 	}
 	require.Zero(t, unanswered[verdict.FilterRank], "without spread constraints numberOfClusters reaches whoever was scored")
+}
+
+// weightChange says which preferred term weighs how much more or less.
+func weightChange(was, is *api.Policy) string {
+	before, after := was.Affinity.ClusterAffinity.Preferred, is.Affinity.ClusterAffinity.Preferred
+	for i := range before {
+		if before[i].Weight != after[i].Weight {
+			return fmt.Sprintf("weight %d instead of %d of preferred term %d", after[i].Weight, before[i].Weight, i+1)
+		}
+	}
+	return ""
 }
 
 func TestExplainIsDeterministic(t *testing.T) {

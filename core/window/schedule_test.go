@@ -73,6 +73,24 @@ func TestOpensListsOccurrences(t *testing.T) {
 			[]string{"2026-09-28T22:00:00Z", "2026-11-30T22:00:00Z", "2027-01-25T22:00:00Z"},
 		},
 		{
+			"of a time that the clock shows twice the first counts",
+			api.MaintenanceWindow{Schedule: dailyWindow(1), DurationHours: 4, StartTime: "02:30", TimeZone: "Europe/Amsterdam", StartDate: "2026-10-24"},
+			"2026-10-24T00:00:00Z",
+			[]string{"2026-10-24T00:30:00Z", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
+		},
+		{
+			"also where the clock is not set forth again",
+			api.MaintenanceWindow{Schedule: dailyWindow(1), DurationHours: 4, StartTime: "01:30", TimeZone: "Europe/Moscow", StartDate: "2014-10-25"},
+			"2014-10-24T00:00:00Z",
+			[]string{"2014-10-24T21:30:00Z", "2014-10-25T21:30:00Z", "2014-10-26T22:30:00Z"},
+		},
+		{
+			"a time that the clock skips is that of the change",
+			api.MaintenanceWindow{Schedule: dailyWindow(1), DurationHours: 4, StartTime: "02:30", TimeZone: "Europe/Amsterdam", StartDate: "2026-03-28"},
+			"2026-03-28T00:00:00Z",
+			[]string{"2026-03-28T01:30:00Z", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"},
+		},
+		{
 			"the first Monday when the month begins on Sunday",
 			api.MaintenanceWindow{Schedule: relative(1, "First", "Monday"), DurationHours: 4, StartTime: "00:00", StartDate: "2026-11-01"},
 			"2026-11-01T00:00:00Z",
