@@ -126,10 +126,12 @@ func TestAPlacementAsItWas(t *testing.T) {
 			at: 0, want: api.PastState{Existed: true, Generation: 1, Spec: json.RawMessage(`{"was":1}`), Snapshot: 1},
 			unknown: []string{"conditions"},
 		},
-		"of its first picks a reason is kept": {
-			change: func(in *past.Input) { in.Told[2].Picks.Gained[0].Reason = "they fit" },
-			at:     1, want: api.PastState{Existed: true, Generation: 1, Spec: json.RawMessage(`{"was":1}`), Snapshot: 1, Picked: 2},
-			members: []string{"berlin", "lima"}, unknown: []string{"conditions"},
+		"of which nothing was told, after one of its name": {
+			change: func(in *past.Input) {
+				in.Told = []api.Told{told(-3, api.Audit{Reason: "MembersChanged", By: "scheduler", Generation: 7, Picks: gained(1, "rome")})}
+			},
+			at: 5, want: api.PastState{Existed: true, Generation: 2, Spec: json.RawMessage(`{"now":2}`), Picked: 2},
+			members: []string{"lima", "oslo"}, unknown: []string{"conditions"},
 		},
 		"while it was paused": {
 			at: 12, want: api.PastState{Existed: true, Generation: 1, Spec: json.RawMessage(`{"was":1}`), Snapshot: 1, Picked: 2, Paused: "paused by olaf"},
