@@ -25,7 +25,7 @@ func RunOf(kind string, meta *metav1.ObjectMeta, target string, status *api.Upda
 	s := &status.Status
 	run.State, run.Started, run.Ended, run.Stage = s.State, s.StartTime, s.CompletedTime, StageOf(status)
 	run.Members, run.Finished, run.Failed = status.Members, status.Finished, status.FailureCount
-	if i := stage.CurrentStage(status); i >= 0 && run.Stage != "" {
+	if i := stage.CurrentStage(status); run.Stage != "" {
 		run.FailedHere, run.Tolerated = status.Stages[i].FailureCount, status.Stages[i].MaxAllowedFailures
 	}
 	if run.Sign = SignOfUpdate(s.State); run.Sign < Warn && run.Failed > 0 {
