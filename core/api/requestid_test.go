@@ -46,7 +46,7 @@ func TestARequestBelongsToItsCallerAndVerb(t *testing.T) {
 	var request ApplyRequest
 	require.NoError(t, ReadRequest(Caller{Name: "door"}, nil, &request))
 	require.Empty(t, request.Request, "the hub's own")
-	for _, body := range []string{`{"request":"not one"}`, `{"request":1}`, `[]`, `7`} {
+	for _, body := range []string{`7`, `{"request":"not one"}`, `{"request":1}`, `[]`} {
 		err := ReadRequest(eve, []byte(body), &request)
 		require.ErrorContains(t, err, "reading the request: ", body)
 		failure, is := errors.AsType[*Failure](err)
