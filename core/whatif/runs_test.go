@@ -1,9 +1,11 @@
 package whatif_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
 
 	"flotilla/core/api"
 	"flotilla/core/sim"
@@ -58,4 +60,22 @@ func TestAddable(t *testing.T) {
 	} {
 		require.Equal(t, want, whatif.Addable(kind), kind)
 	}
+}
+
+// A document of a placement that is there is the next version of it; one that is not there is new.
+func TestADocumentIsTheNextVersionOfItsPlacement(t *testing.T) {
+	known := whatif.Subject{Known: true}
+	known.Placement.Name, known.Placement.UID, known.Placement.Generation = "web", "u", 4
+	in := whatif.Input{Now: sim.Now, Subjects: []whatif.Subject{known}}
+	document := func(name string) string {
+		return `{"apiVersion": "placement.kubernetes-fleet.io/v1", "kind": "ClusterResourcePlacement", "metadata": {"name": "` + name + `"},
+			"spec": {"resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "web"}]}}`
+	}
+	require.Empty(t, in.Add([]json.RawMessage{json.RawMessage(document("web")), json.RawMessage(document("api"))}))
+	require.Len(t, in.Subjects, 2)
+	require.Equal(t, []any{types.UID("u"), int64(5)}, []any{in.Subjects[0].Next.UID, in.Subjects[0].Next.Generation})
+	require.Equal(t, []any{"api", false}, []any{in.Subjects[1].Next.Name, in.Subjects[1].Known})
+	faults := in.Add([]json.RawMessage{json.RawMessage(document("fine")), json.RawMessage(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}`)})
+	require.Len(t, faults, 1)
+	require.Equal(t, []any{2, "ConfigMap/b/a"}, []any{faults[0].Document, faults[0].Object})
 }
