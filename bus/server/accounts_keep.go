@@ -46,7 +46,7 @@ func (a *Accounts) Keep(ctx context.Context, refused func(account string) []stri
 
 // keep is Keep over one connection, until that is closed.
 func (a *Accounts) keep(ctx context.Context, refused func(account string) []string) error {
-	k := &keeper{accounts: a, roster: a.roster, refused: refused, known: map[string]time.Time{}, wake: make(chan bool, 1)}
+	k := &keeper{accounts: a, refused: refused, known: map[string]time.Time{}, wake: make(chan bool, 1)}
 	closed, again := make(chan struct{}), newNudges()
 	conn, err := a.connect(nats.ReconnectHandler(func(*nats.Conn) { k.nudge(false); a.crowd.forget(); again.nudge() }), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
 	if err != nil {
@@ -73,7 +73,6 @@ func (a *Accounts) keep(ctx context.Context, refused func(account string) []stri
 // keeper looks after servers that come.
 type keeper struct {
 	accounts *Accounts
-	roster   *roster
 	refused  func(account string) []string
 	wake     chan bool // true: also where all that answer agree
 
@@ -85,7 +84,7 @@ type keeper struct {
 func (k *keeper) heard(m *nats.Msg) {
 	id := strings.Split(m.Subject, ".")[2]
 	now := time.Now()
-	k.roster.meet(m, now)
+	k.accounts.roster.meet(m, now)
 	k.mu.Lock()
 	away := now.Sub(k.known[id])
 	k.known[id] = now

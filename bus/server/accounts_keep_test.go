@@ -16,7 +16,7 @@ import (
 // reach for a while, though it did not start again.
 func TestServersThatWereOutOfReachAreLookedAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := &keeper{roster: newRoster(), known: map[string]time.Time{}, wake: make(chan bool, 1)}
+		k := &keeper{accounts: &Accounts{roster: newRoster()}, known: map[string]time.Time{}, wake: make(chan bool, 1)}
 		wakes := func() (told []bool) {
 			synctest.Wait()
 			for {
@@ -56,18 +56,17 @@ func TestServersThatWereOutOfReachAreLookedAfter(t *testing.T) {
 // A server is there while it says so, once by its name, however often it started.
 func TestServersThatAreThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := &keeper{roster: newRoster(), known: map[string]time.Time{}, wake: make(chan bool, 1)}
+		k := &keeper{accounts: &Accounts{roster: newRoster()}, known: map[string]time.Time{}, wake: make(chan bool, 1)}
 		says := func(id, text string) {
 			k.heard(&nats.Msg{Subject: strings.Replace(subjects.ServerHeard, "*", id, 1), Data: []byte(text)})
 		}
-		a := &Accounts{roster: k.roster}
-		require.Empty(t, a.Servers())
+		require.Empty(t, k.accounts.Servers())
 		says("ID1", `{"server":{"name":"n1","id":"ID1","ver":"2.10.3","jetstream":true},"statsz":{}}`)
 		says("ID2", `{"server":{"name":"n2","id":"ID2","ver":"2.15.2"}}`)
 		says("ID3", `{"server":{"id":"ID3"}}`)
 		says("ID4", `{"server":7}`)
 		shown := func() (out []string) {
-			for _, met := range a.Servers() {
+			for _, met := range k.accounts.Servers() {
 				out = append(out, met.Name+" "+met.Version)
 			}
 			return out

@@ -40,8 +40,10 @@ func (h *Hub) watchServers() {
 // fleet, while it leads, of all. With Policy.StrictServers it errs where one breaks a promise.
 func (h *Hub) judgeServers() error {
 	var there []server.Met
-	if nc := h.conn.NC; nc.IsConnected() {
-		there = append(there, server.Met{Name: nc.ConnectedServerName(), Version: nc.ConnectedServerVersion()})
+	nc := h.conn.NC
+	up, own := nc.IsConnected(), server.Met{Name: nc.ConnectedServerName(), Version: nc.ConnectedServerVersion()}
+	if up && nc.IsConnected() { // else the name or the version may be missing
+		there = append(there, own)
 	}
 	if h.accounts != nil {
 		there = append(there, h.accounts.Servers()...)
