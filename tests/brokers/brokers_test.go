@@ -93,7 +93,7 @@ func (s *system) parted(t *testing.T, member string) {
 }
 
 // whole waits until the servers are one cluster.
-func (s *system) whole(t *testing.T) {
+func (s *system) whole(t testing.TB) {
 	t.Helper()
 	bustest.EventuallyIn(t, 30*time.Second, func() error {
 		for _, server := range s.running {

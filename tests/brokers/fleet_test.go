@@ -65,7 +65,7 @@ func (s *system) admin() *bus.Conn {
 	return s.client(s.url(), filepath.Join(s.accounts, "operator.creds"), "")
 }
 
-func ask[R any](t *testing.T, c *bus.Conn, verb string, request any) (answer R) {
+func ask[R any](t testing.TB, c *bus.Conn, verb string, request any) (answer R) {
 	t.Helper()
 	require.NoError(t, bus.Request(bustest.Context(t), c, verb, request, &answer, bus.RequestOptions{}))
 	return answer
@@ -74,7 +74,7 @@ func ask[R any](t *testing.T, c *bus.Conn, verb string, request any) (answer R) 
 // enrol makes a token for the agent of a member.
 func (s *system) enrol(admin *bus.Conn, member string) *api.Token {
 	s.Helper()
-	token := ask[api.EnrolResponse](s.T, admin, api.VerbEnrol, api.EnrolRequest{Name: member}).Token
+	token := ask[api.EnrolResponse](s.TB, admin, api.VerbEnrol, api.EnrolRequest{Name: member}).Token
 	return &token
 }
 
@@ -92,7 +92,7 @@ func (s *system) join(admin *bus.Conn, member, url string) *agentd.Agent {
 	require.NoError(s, err)
 	require.NoError(s, agent.Start(bustest.Context(s)))
 	s.Cleanup(func() { require.NoError(s, agent.Stop()) })
-	ask[api.ApplyResult](s.T, admin, api.VerbAdmit, api.AdmitRequest{Request: string(uuid.NewUUID()), Name: member})
+	ask[api.ApplyResult](s.TB, admin, api.VerbAdmit, api.AdmitRequest{Request: string(uuid.NewUUID()), Name: member})
 	return agent
 }
 
@@ -127,7 +127,7 @@ spec:
 	for _, d := range documents {
 		request.Documents = append(request.Documents, d.JSON)
 	}
-	ask[api.ApplyResponse](s.T, admin, api.VerbApply, request)
+	ask[api.ApplyResponse](s.TB, admin, api.VerbApply, request)
 	bustest.EventuallyIn(s, time.Minute, func() error {
 		var shown struct {
 			Status *api.PlacementStatus `json:"status"`
@@ -143,7 +143,7 @@ spec:
 // person adds a viewer and connects as one.
 func (s *system) person(admin *bus.Conn, name, url string) (c *bus.Conn, creds string) {
 	s.Helper()
-	added := ask[api.UserAddResponse](s.T, admin, api.VerbUserAdd, api.UserAddRequest{
+	added := ask[api.UserAddResponse](s.TB, admin, api.VerbUserAdd, api.UserAddRequest{
 		Name: name, Role: api.RoleViewer, Life: metav1.Duration{Duration: time.Hour},
 	})
 	return s.client(url, "", added.Creds), added.Creds

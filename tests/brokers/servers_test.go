@@ -25,7 +25,7 @@ const fleetName = "shop"
 
 // system is some servers with the accounts of a fleet.
 type system struct {
-	*testing.T
+	testing.TB
 	accounts string            // folder of hub accounts
 	configs  map[string]string // paths, by server
 	links    map[string]string // addresses for leaf nodes, by server
@@ -37,10 +37,10 @@ type system struct {
 }
 
 // newSystem makes accounts and starts a server for each of the configurations of configs/nats that are named.
-func newSystem(t *testing.T, names ...string) *system {
+func newSystem(t testing.TB, names ...string) *system {
 	t.Helper()
 	s := &system{
-		T: t, accounts: filepath.Join(t.TempDir(), "accounts"), configs: map[string]string{}, links: map[string]string{}, running: map[string]*natsserver.Server{}, urls: map[string]string{},
+		TB: t, accounts: filepath.Join(t.TempDir(), "accounts"), configs: map[string]string{}, links: map[string]string{}, running: map[string]*natsserver.Server{}, urls: map[string]string{},
 		agents: t.TempDir(), secret: planted.New(),
 	}
 	_, err := server.MakeAccounts(s.accounts, fleetName)
