@@ -28,8 +28,9 @@ type memberState struct {
 	warned time.Time
 	pace   pace
 	// free is since when nobody is known to hold the member, zero while somebody does.
-	free   time.Time
-	excess excess
+	free    time.Time
+	excess  excess
+	telling telling
 
 	// askedUntil is until when somebody asks for the member, in nanoseconds since 1970 by the hub's clock.
 	askedUntil atomic.Int64

@@ -116,10 +116,13 @@ func (d *Disruptor) write(ctx context.Context, m *memberState, s *situation, out
 	case out.Changed:
 		ops = append(ops, d.records.disruptions.Put(name, &out.Record, s.revision))
 	}
-	revisions, err := d.store.WriteTold(ctx, signed(out.Events), ops...)
+	events, after := m.telling.within(out.Events, s.in.State.Now)
+	revisions, err := d.store.WriteTold(ctx, signed(events), ops...)
 	if err != nil {
 		return fmt.Errorf("writing the disruptions of %s: %w", name, err)
 	}
+	m.telling = after
+	d.tellLeftOut(m, len(out.Events)-len(events))
 	if out.Changed {
 		s.in.Record, s.revision = out.Record, revisions[len(revisions)-1]
 		s.grounds.record = s.revision

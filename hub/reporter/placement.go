@@ -13,6 +13,7 @@ import (
 type placement struct {
 	fold    *status.Fold
 	pace    status.Pace
+	turns   status.Turns
 	writing atomic.Bool // what changes of its status is our own
 }
 
@@ -98,9 +99,13 @@ func (r *Reporter) write(ctx context.Context, p *placement, name string, now tim
 	if previous != nil && status.Same(previous, &st) {
 		return again, false, nil
 	}
+	events, turns := p.turns.Keep(status.Events(previous, st, now), st.ObservedSnapshot, now)
 	p.writing.Store(true)
-	left, err := r.store.WriteTold(ctx, status.Events(previous, st, now), r.records.statuses.Share(name, &st, revision))
+	left, err := r.store.WriteTold(ctx, events, r.records.statuses.Share(name, &st, revision))
 	p.writing.Store(false)
+	if err == nil {
+		p.turns = turns
+	}
 	if err == nil && r.records.statuses.Revision(name) != left[0] {
 		r.wake(name)
 	}
