@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
@@ -22,7 +24,7 @@ type DirectMessage struct {
 // Headers of what a server answers.
 const (
 	HeaderStatus      = "Status"
-	headerDescription = "Description"
+	HeaderDescription = "Description"
 	HeaderSequence    = "Nats-Sequence"
 	statusNotFound    = "404"
 )
@@ -30,14 +32,12 @@ const (
 // Direct reads the newest message of one exact subject, which needs no consumer and no stream info.
 // ErrNotFound when there is none.
 func (c *Conn) Direct(ctx context.Context, stream, subject string) (DirectMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
-	defer cancel()
-	m, err := c.NC.RequestWithContext(ctx, subjects.DirectGet(stream, subject), nil)
+	m, err := c.read(ctx, subjects.DirectGet(stream, subject))
 	if err != nil {
 		return DirectMessage{}, err
 	}
 	if status := m.Header.Get(HeaderStatus); status != "" {
-		err := fmt.Errorf("the server says %s %s", status, m.Header.Get(headerDescription))
+		err := fmt.Errorf("the server says %s %s", status, m.Header.Get(HeaderDescription))
 		if status == statusNotFound {
 			err = ErrNotFound
 		}
@@ -51,6 +51,25 @@ func (c *Conn) Direct(ctx context.Context, stream, subject string) (DirectMessag
 		return DirectMessage{}, ErrNotFound
 	}
 	return DirectMessage{Value: m.Data, Header: m.Header, Sequence: sequence}, nil
+}
+
+// oneTry is how long one of several that may answer is waited for.
+const oneTry = AskTimeout / 3
+
+// read asks until somebody answers, for AskTimeout at most: hubs, who answer what agents read, come and go, and one that stands still is asked
+// in vain.
+func (c *Conn) read(ctx context.Context, subject string) (m *nats.Msg, err error) {
+	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
+	defer cancel()
+	for retry := (loop.Backoff{Most: time.Second}); ; {
+		try, done := context.WithTimeout(ctx, oneTry)
+		m, err = c.NC.RequestWithContext(try, subject, nil)
+		done()
+		again := errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded)
+		if !again || !retry.Wait(ctx) {
+			return m, err
+		}
+	}
 }
 
 // FromLeader is direct by the leader of the stream, which no replica is ahead of. Agents may not ask it.

@@ -1,5 +1,7 @@
 package subjects
 
+import "strings"
+
 // Fleet builds the full names of one fleet's assets. Its name is a DNS label.
 type Fleet struct {
 	Name string
@@ -52,6 +54,42 @@ func (f Fleet) Stream(short string) string { return "FLOTILLA_" + f.Name + "_" +
 // DirectGet is the request subject that reads the newest message of one exact subject of a stream,
 // given by its full name.
 func DirectGet(stream, subject string) string { return "$JS.API.DIRECT.GET." + stream + "." + subject }
+
+// Reading is where hubs are asked for what DirectGet reads, by an account that may not ask a server.
+func (f Fleet) Reading(stream, subject string) string { return f.readings() + stream + "." + subject }
+
+// AllReadings is every Reading.
+func (f Fleet) AllReadings() string { return f.readings() + ">" }
+
+func (f Fleet) readings() string { return f.Prefix() + ".read." }
+
+// Readings is the inverse of Reading, for one fleet.
+type Readings struct {
+	prefix string
+	own    []string // what the subjects of members begin with, up to the name
+}
+
+// Readings makes it.
+func (f Fleet) Readings() Readings {
+	return Readings{f.readings(), []string{f.Prefix() + ".command.", f.Prefix() + ".event.", f.bucketPrefix(Result)}}
+}
+
+// Parse says which stream and subject a Reading is of, and names the member whose own the subject is, if it is a member's.
+func (r *Readings) Parse(reading string) (stream, subject, member string, ok bool) {
+	rest, ok := strings.CutPrefix(reading, r.prefix)
+	if ok {
+		stream, subject, ok = strings.Cut(rest, ".")
+	}
+	if !ok {
+		return "", "", "", false
+	}
+	for _, own := range r.own {
+		if name, found := strings.CutPrefix(subject, own); found {
+			member, _, _ = strings.Cut(name, ".")
+		}
+	}
+	return stream, subject, member, true
+}
 
 // LastMessage is the API request for the newest message of a subject, which the stream's leader answers; domain
 // is that of JetStream, empty for the server's own.

@@ -2,6 +2,9 @@ package subjects
 
 import "crypto/sha256"
 
+// LeafPrefix is what the names of users begin with by whom leaf nodes link up in account AGENTS.
+const LeafPrefix = "leaf-"
+
 // LeafPermissions are what a leaf node of a name may do in account SYS: hear which accounts changed, and ask what
 // changed while it was away.
 func LeafPermissions(leaf string) Permissions {

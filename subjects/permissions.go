@@ -91,10 +91,12 @@ const (
 	AccountSystem = "SYS"    // of NATS itself
 )
 
-// Export is a subject that account HUB offers and another account imports under the same name.
+// Export is a subject that account HUB offers and another account imports.
 type Export struct {
 	Name    string
 	Subject string
+	// As is what the other account calls it; empty: the same.
+	As string
 	// Stream is true when messages flow from HUB to the other account, false for requests to HUB.
 	Stream bool
 	// Tells says that servers tell HUB who sent a request, and from where.
@@ -108,10 +110,15 @@ func (f Fleet) Exports() []Export {
 		{Name: "heartbeats", Subject: f.BucketSubject(Heartbeat, ">")},
 		{Name: "results", Subject: f.BucketSubject(Result, ">")},
 		{Name: "node events", Subject: f.AllEvents()},
-		{Name: "commands by exact subject", Subject: DirectGet(f.Stream(Commands), f.Prefix()+".command.>")},
-		{Name: "content by digest", Subject: DirectGet(f.BucketStream(Content), f.BucketSubject(Content, ">"))},
-		{Name: "events by exact subject", Subject: DirectGet(f.Stream(Events), f.AllEvents())},
-		{Name: "results by exact subject", Subject: DirectGet(f.BucketStream(Result), f.BucketSubject(Result, ">"))},
+		f.read("commands by exact subject", f.Stream(Commands), f.AllCommands(), false),
+		f.read("content by digest", f.BucketStream(Content), f.BucketSubject(Content, ">"), true),
+		f.read("events by exact subject", f.Stream(Events), f.AllEvents(), false),
+		f.read("results by exact subject", f.BucketStream(Result), f.BucketSubject(Result, ">"), false),
 		{Name: "hints", Subject: f.Prefix() + ".hint.>", Stream: true},
 	}
+}
+
+// read is what agents ask a stream for by direct get, and hubs answer; tells is that of Export.
+func (f Fleet) read(name, stream, subject string, tells bool) Export {
+	return Export{Name: name, Subject: f.Reading(stream, subject), As: DirectGet(stream, subject), Tells: tells}
 }

@@ -96,7 +96,7 @@ func asked(t *testing.T, h *hub) (count func() int) {
 	t.Helper()
 	f := h.store.Conn.Fleet
 	stream := f.BucketStream(subjects.Content)
-	heard, err := h.store.Conn.NC.SubscribeSync(subjects.DirectGet(stream, f.BucketSubject(subjects.Content, "*")))
+	heard, err := h.store.Conn.NC.SubscribeSync(f.Reading(stream, f.BucketSubject(subjects.Content, "*")))
 	require.NoError(t, err)
 	require.NoError(t, h.store.Conn.NC.Flush())
 	before := 0
@@ -157,6 +157,7 @@ func TestContentIsFetchedOnceASnapshot(t *testing.T) {
 	require.NoError(t, err)
 	gone := h.store.Conn.Fleet.BucketSubject(subjects.Content, first.At)
 	require.NoError(t, stream.Purge(t.Context(), jetstream.WithPurgeSubject(gone)))
+	h.server.ReadAnew(t)
 	require.Equal(t, 2+2, reads(late, second))
 }
 

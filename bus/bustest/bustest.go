@@ -17,6 +17,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/member"
+	"flotilla/bus/reads"
 	"flotilla/bus/server"
 	"flotilla/bus/store"
 	"flotilla/core/api"
@@ -40,6 +41,8 @@ type Server struct {
 	options server.Options
 	log     *journal
 	wallets wallets
+	// Reads answers what agents read, as hubs do.
+	Reads *reads.Reader
 }
 
 // Start starts a server on any free port. Options may change how.
@@ -52,6 +55,7 @@ func Start(t testing.TB, change ...func(*server.Options)) *Server {
 	}
 	s.start(t)
 	t.Cleanup(func() { s.Shutdown() })
+	s.answerReads(t)
 	return s
 }
 
@@ -161,6 +165,25 @@ func (s *Server) AgentOptions(t testing.TB, member string) bus.Options {
 	o.Creds, o.CredsText, o.Wallet = "", AgentCreds(t, s.Server, member), s.wallets.of(t, member)
 	o.Reconnect = bus.Reconnect{Wait: 50 * time.Millisecond, Jitter: 50 * time.Millisecond}
 	return o
+}
+
+// ReadAnew answers what agents read by a hub that has read nothing yet.
+func (s *Server) ReadAnew(t testing.TB) {
+	t.Helper()
+	s.Reads.Stop()
+	s.answerReads(t)
+}
+
+// answerReads answers what agents read, as long as the server is there.
+func (s *Server) answerReads(t testing.TB) {
+	t.Helper()
+	o := s.TCP()
+	o.CA = s.CAFile()
+	c, err := bus.ConnectHub(Context(t), o)
+	require.NoError(t, err)
+	s.Reads, err = reads.Serve(c, nil)
+	require.NoError(t, err)
+	t.Cleanup(s.Reads.Stop)
 }
 
 // Alone is an agent whose hub is away, and stays so.

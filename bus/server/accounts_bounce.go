@@ -36,5 +36,8 @@ func (a *Accounts) mayBounce() bool {
 	return err != nil || claims.Pub.Allow.Contains(subjects.ListConnections)
 }
 
+// Cut cuts all connections of the agent of a member, which may come back, as far as this hub leads.
+func (a *Accounts) Cut(member string) { a.crowd.cut(member) }
+
 // Crowds are the limits of users that are reached on the servers, as far as this hub leads.
 func (a *Accounts) Crowds() []Crowd { return a.crowd.crowds(time.Now()) }

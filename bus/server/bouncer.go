@@ -60,10 +60,15 @@ func (b *bouncer) closed(m *nats.Msg) {
 const kindClient = "Client"
 
 func (b *bouncer) came(a arrival) {
-	for _, beyond := range b.crowd.came(a, time.Now()) {
-		request, _ := json.Marshal(server.KickClientReq{CID: beyond.id}) // numbers alone
+	b.kick(b.crowd.came(a, time.Now()))
+}
+
+// kick has servers cut connections.
+func (b *bouncer) kick(all []connection) {
+	for _, one := range all {
+		request, _ := json.Marshal(server.KickClientReq{CID: one.id}) // numbers alone
 		// Servers take no request without a reply.
-		if err := b.nc.PublishRequest(subjects.CutConnection(beyond.server), b.nc.NewInbox(), request); err != nil {
+		if err := b.nc.PublishRequest(subjects.CutConnection(one.server), b.nc.NewInbox(), request); err != nil {
 			b.log.Warn().Err(err).Msg("having a connection cut")
 		}
 	}
@@ -113,6 +118,7 @@ func (b *bouncer) watch(again nudges) (stop func(), err error) {
 		return nil, err
 	}
 	again.nudge()
+	b.crowd.by(b.kick)
 	ctx, cancel := context.WithCancel(context.Background())
 	var counting sync.WaitGroup
 	counting.Go(func() {
@@ -125,7 +131,7 @@ func (b *bouncer) watch(again nudges) (stop func(), err error) {
 			}
 		}
 	})
-	return sync.OnceFunc(func() { cancel(); b.nc.Close(); counting.Wait() }), nil
+	return sync.OnceFunc(func() { cancel(); b.crowd.by(nil); b.nc.Close(); counting.Wait() }), nil
 }
 
 func (b *bouncer) countAgain(ctx context.Context) {
@@ -152,6 +158,9 @@ func (n nudges) nudge() {
 	default:
 	}
 }
+
+// Cut cuts all connections of the agent of a member, which may come back.
+func (s *Server) Cut(member string) { s.crowd.cut(member) }
 
 // startBouncer watches who connects until it is stopped, over restarts of the server.
 func (s *Server) startBouncer() error {

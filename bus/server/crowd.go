@@ -46,6 +46,7 @@ type opened struct {
 type crowd struct {
 	mu    sync.Mutex
 	users map[string]*holder // by public key
+	kick  func([]connection) // nil while nobody can have connections cut
 }
 
 func newCrowd() *crowd { return &crowd{users: map[string]*holder{}} }
@@ -97,6 +98,37 @@ func (c *crowd) left(user string, at connection) {
 	if len(h.open) == 0 && h.cut.IsZero() {
 		delete(c.users, user)
 	}
+}
+
+// cut has all connections of the agents of a member cut, once each.
+func (c *crowd) cut(member string) {
+	c.mu.Lock()
+	kick := c.kick
+	if kick == nil {
+		c.mu.Unlock()
+		return
+	}
+	var open []connection
+	for _, h := range c.users {
+		if h.account != subjects.AccountAgents || h.name != member {
+			continue
+		}
+		for _, o := range h.open {
+			open = append(open, o.at)
+		}
+		h.open = nil
+	}
+	c.mu.Unlock()
+	if len(open) > 0 {
+		kick(open)
+	}
+}
+
+// by has connections be cut in a way, nil for none.
+func (c *crowd) by(kick func([]connection)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kick = kick
 }
 
 // forget begins anew.

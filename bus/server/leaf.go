@@ -120,7 +120,7 @@ func (r *operator) writeLink(path, account, leaf string, may subjects.Permission
 		return err
 	}
 	claims := jwt.NewUserClaims(public)
-	claims.Name = "leaf-" + leaf
+	claims.Name = subjects.LeafPrefix + leaf
 	claims.AllowedConnectionTypes.Add(jwt.ConnectionTypeLeafnode)
 	permit(&claims.Permissions, may)
 	token, err := claims.Encode(r.keys[account])

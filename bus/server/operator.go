@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -249,7 +250,7 @@ func (r *operator) agentsAccount() *jwt.AccountClaims {
 	for _, e := range r.fleet.Exports() {
 		a.Imports.Add(&jwt.Import{
 			Name: e.Name, Account: r.public("hub"), Type: exportType(e), Share: e.Tells,
-			Subject: jwt.Subject(e.Subject), LocalSubject: jwt.RenamingSubject(e.Subject),
+			Subject: jwt.Subject(e.Subject), LocalSubject: jwt.RenamingSubject(cmp.Or(e.As, e.Subject)),
 		})
 	}
 	for _, role := range subjects.AgentRoles() {

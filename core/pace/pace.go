@@ -27,6 +27,11 @@ func (r Rate) Take(b *Bucket, now time.Time) bool {
 	return true
 }
 
+// Spend counts n more, whether they may be done or not: Next says when the next one may.
+func (r Rate) Spend(b *Bucket, now time.Time, n int) {
+	b.owed = b.owes(now) + time.Duration(n)*r.Every
+}
+
 // Next is when one more may be done, now at the earliest.
 func (r Rate) Next(b *Bucket, now time.Time) time.Time {
 	return now.Add(max(0, b.owes(now)-time.Duration(r.Burst-1)*r.Every))

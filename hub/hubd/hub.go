@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/reads"
 	"flotilla/bus/server"
 	"flotilla/bus/store"
 	"flotilla/core/api"
@@ -35,8 +36,7 @@ const (
 // Hub is one hub. Its methods may be called from any goroutine.
 type Hub struct {
 	options  Options
-	channels []notifier.Channel
-	checks   *checker.Endpoints
+	beyond   beyond
 	server   *server.Server
 	accounts *server.Accounts // on servers that others run, nil where their keys are others' too
 	conn     *bus.Conn
@@ -49,9 +49,16 @@ type Hub struct {
 	keys    *seal.Keyring // the secrets of the fleet, when it started
 
 	servers servers
+	reads   *reads.Reader
 
 	sites
 	term
+}
+
+// beyond is whom a hub tells of its fleet, and asks about it.
+type beyond struct {
+	channels []notifier.Channel
+	checks   *checker.Endpoints
 }
 
 // sites are what a hub serves by HTTP; nil where it does not. Beside them are all ways into it.
@@ -93,7 +100,7 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("options of the hub: %w", err)
 	}
-	h := &Hub{options: o, channels: channels, checks: checks, failed: make(chan error, 1), term: term{changed: make(chan struct{})}, metrics: newMetrics()}
+	h := &Hub{options: o, beyond: beyond{channels, checks}, failed: make(chan error, 1), term: term{changed: make(chan struct{})}, metrics: newMetrics()}
 	h.rooms, h.warden = h.allRooms, &warden{hub: h}
 	return h, nil
 }
@@ -121,6 +128,7 @@ func (h *Hub) Start(ctx context.Context) error {
 		{"secrets", h.ownSecrets},
 		{"server", h.startServer},
 		{"connection", h.connect},
+		{"reads", h.answerReads},
 		{"secrets", h.openSecrets},
 		{"room", h.startWarden},
 		{"metrics", h.startMetrics},
@@ -183,17 +191,13 @@ func (h *Hub) startServer(context.Context) (func(bool), error) {
 }
 
 func (h *Hub) connect(ctx context.Context) (func(bool), error) {
-	o := h.options.Bus
-	o.Fleet, o.Name, o.Version, o.Log, o.Now = h.options.Fleet, h.options.Name, api.Version, h.options.Log, h.options.Now
-	if h.server != nil {
-		o.Server = h.server
-	} else {
-		if err := h.openAccounts(&o); err != nil {
+	if h.server == nil {
+		if err := h.openAccounts(); err != nil {
 			return nil, err
 		}
-		h.options.Log.Info().Stringer("broker", o).Msg("connecting to NATS servers that others run")
+		h.options.Log.Info().Stringer("broker", h.broker()).Msg("connecting to NATS servers that others run")
 	}
-	conn, err := bus.ConnectHub(ctx, o)
+	conn, err := bus.ConnectHub(ctx, h.broker())
 	if err != nil {
 		return nil, err
 	}
@@ -206,17 +210,29 @@ func (h *Hub) connect(ctx context.Context) (func(bool), error) {
 	return func(bool) { conn.Close() }, nil
 }
 
-// openAccounts reads the keys of the accounts, if there are any, and connects as the hub that they know.
-func (h *Hub) openAccounts(o *bus.Options) error {
+// broker says how this hub reaches the servers: as the hub that the accounts know, where it has their keys.
+func (h *Hub) broker() bus.Options {
+	o := h.options.Bus
+	o.Fleet, o.Name, o.Version, o.Log, o.Now = h.options.Fleet, h.options.Name, api.Version, h.options.Log, h.options.Now
+	if h.server != nil {
+		o.Server = h.server
+	}
+	if h.accounts != nil {
+		o.Creds = cmp.Or(o.Creds, h.accounts.HubCreds())
+	}
+	return o
+}
+
+// openAccounts reads the keys of the accounts, if there are any.
+func (h *Hub) openAccounts() error {
 	if h.options.Accounts == "" {
 		return nil
 	}
-	accounts, err := server.OpenAccounts(h.options.Accounts, *o)
+	accounts, err := server.OpenAccounts(h.options.Accounts, h.broker())
 	if err != nil {
 		return err
 	}
 	h.accounts = accounts
-	o.Creds = cmp.Or(o.Creds, accounts.HubCreds())
 	return nil
 }
 

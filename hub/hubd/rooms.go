@@ -54,7 +54,7 @@ func (h *Hub) allRooms(s *store.Store) []room {
 	})
 	entrance := h.doorOptions()
 	entrance.Nodes, entrance.OnNodes, entrance.Uses, entrance.Streams = disruptions.Nodes, disruptions.OnNews, disruptions.Uses, func() []api.Problem {
-		return slices.Concat(gauges.Problems(), h.ways.problems(), h.servers.problems(), members.Problems())
+		return slices.Concat(gauges.Problems(), h.ways.problems(), h.servers.problems(), h.readProblems(), members.Problems())
 	}
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
@@ -69,14 +69,15 @@ func (h *Hub) allRooms(s *store.Store) []room {
 		}).Run},
 		{"renderer", renderer.New(s, renderer.Options{Runs: h.runsOf("renderer", "member"), Log: log}).Run},
 		{"roller", roller.New(s, roller.Options{Bounds: h.options.Policy.Withdrawals, Runs: h.runsOf("roller", ""), Log: log}).Run},
-		{"checker", checker.New(s, checker.Options{Endpoints: h.checks, Runs: h.runsOf("checker", ""), Log: log}).Run},
+		{"checker", checker.New(s, checker.Options{Endpoints: h.beyond.checks, Runs: h.runsOf("checker", ""), Log: log}).Run},
 		{"reporter", reporter.New(s, reporter.Options{Grace: h.options.Policy.Grace, Runs: h.runsOf("reporter", "sweep"), Log: log}).Run},
 		{"runner", upgrades.Run},
 		{"disruptor", disruptions.Run},
 		{"enroller", enrolments.Run},
 		{"gauger", gauges.Run},
+		{"reads", func(ctx context.Context) error { return h.tellReads(ctx, s) }},
 		{"acts", func(ctx context.Context) error { return streams.KeepActs(ctx, s.Conn) }},
-		{"notifier", notifier.New(s, notifier.Options{Channels: h.channels, Log: log}).Run},
+		{"notifier", notifier.New(s, notifier.Options{Channels: h.beyond.channels, Log: log}).Run},
 		{"dispatcher", dispatcher.New(s, dispatcher.Options{Runs: h.runsOf("dispatcher", "heads"), Log: log}).Run},
 		{"door", h.open(door.New(s, entrance)).Run},
 	}

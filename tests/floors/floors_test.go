@@ -61,7 +61,7 @@ var rules = []rule{
 	{"core/rollout", []string{"core/api", "core/phrase", "core/guard"}, kubernetesTypes, impure, "when a change goes out, whoever picked the members"},
 	{"core/check", []string{"core/api", "core/phrase", "core/rollout"}, kubernetesTypes, impure, "what has to hold while a change goes out, whoever is asked"},
 	{"core/eviction", []string{"core/api", "core/phrase", "core/guard"}, kubernetesTypes, impure, "what a placement loses, whoever takes it away"},
-	{"core/status", []string{"core/api", "core/phrase", "core/rollout"}, kubernetesTypes, impure, "what has come of a rollout"},
+	{"core/status", []string{"core/api", "core/pace", "core/phrase", "core/rollout"}, kubernetesTypes, impure, "what has come of a rollout"},
 	{"core/rollup", []string{"core/api", "core/phrase", "core/guard", "core/content"}, kubernetesTypes, impure, "how an object does everywhere, whoever asks"},
 	{"core/why", []string{"core/api", "core/strict", "core/verdict", "core/schedule"}, kubernetesTypes, impure, "a schedule is explained by what decided it"},
 	{
@@ -115,6 +115,7 @@ var rules = []rule{
 	{"bus", []string{"subjects", "core/api", "core/seal", "configs/files", "configs/private", "bus/loop", "bus/places"}, append([]string{"github.com/nats-io/jwt", "github.com/klauspost/compress", "golang.org/x/sys"}, speaksNATS...), nil, "only the bus speaks NATS"},
 	{"bus/enrolments", []string{"subjects", "core/api", "bus$", "bus/loop"}, speaksNATS, nil, "who wants to be enrolled is heard, and not answered"},
 	{"bus/streams", []string{"subjects", "core/api", "core/seal", "bus$", "bus/loop"}, speaksNATS, nil, "how streams are made knows nobody who follows them"},
+	{"bus/reads", []string{"subjects", "core/api", "core/pace", "bus$", "bus/loop"}, speaksNATS, nil, "what agents read is answered whatever it holds"},
 	{"bus/watch", []string{"subjects", "core/api", "bus$", "bus/loop"}, speaksNATS, nil, "what is stored is followed whoever wrote it"},
 	{"bus/census", []string{"subjects", "bus$", "bus/watch"}, nil, nil, "records are counted, whoever writes them down"},
 	{"bus/store", []string{"subjects", "core/api", "core/seal", "bus$", "bus/loop", "bus/streams", "bus/watch", "bus/census"}, append([]string{"github.com/nats-io/nuid", "k8s.io/apimachinery/pkg/apis/meta/v1"}, speaksNATS...), nil, "what a leader works with, whatever it decides"},

@@ -1,0 +1,151 @@
+package hostile
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"runtime/metrics"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/core/health"
+	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
+)
+
+// memory is what the process has from its machine, bytes: the hub's, its server's, and that of the attacker.
+func memory() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64() - sample[1].Value.Uint64()
+}
+
+// readWithoutEnd asks for what lies at a subject of a stream as fast as four connections can, each of which is made anew when it is cut, until
+// the returned function is called, which says how often that was. It speaks the protocol itself, so that the memory of the process is the hub's.
+func (g *ground) readWithoutEnd(stream, subject string) (stop func() (asked int)) {
+	g.Helper()
+	server := g.fleet.Hub.Server()
+	creds := bustest.AgentCreds(g, server, attacker)
+	var asked atomic.Int64
+	end := bustest.InBackground(g, func(ctx context.Context) {
+		var running sync.WaitGroup
+		for i := range 4 {
+			inbox := fmt.Sprint(subjects.Inbox(attacker), ".read.", i)
+			request := fmt.Sprintf("PUB %s %s 0\r\n\r\n", subjects.DirectGet(stream, subject), inbox)
+			many := []byte(strings.Repeat(request, 100))
+			running.Go(func() {
+				for ctx.Err() == nil {
+					conn := connectRaw(ctx, strings.TrimPrefix(server.URL(), "nats://"), creds, inbox)
+					for conn != nil {
+						if _, err := conn.Write(many); err != nil || ctx.Err() != nil {
+							_ = conn.Close()
+							conn = nil
+							continue
+						}
+						asked.Add(100)
+					}
+				}
+			})
+		}
+		running.Wait()
+	})
+	return func() int { end(); return int(asked.Load()) }
+}
+
+// connectRaw connects with credentials, hears what comes to an inbox and throws it away. It returns nil when that fails.
+func connectRaw(ctx context.Context, address string, creds []byte, inbox string) net.Conn {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil
+	}
+	said := bufio.NewReaderSize(conn, 64<<10)
+	line, err := said.ReadString('\n')
+	var info struct {
+		Nonce string `json:"nonce"`
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(strings.TrimPrefix(line, "INFO ")), &info)
+	}
+	token, _ := jwt.ParseDecoratedJWT(creds)
+	key, keyErr := jwt.ParseDecoratedUserNKey(creds)
+	if err != nil || keyErr != nil {
+		_ = conn.Close()
+		return nil
+	}
+	signature, _ := key.Sign([]byte(info.Nonce))
+	connect, _ := json.Marshal(map[string]any{"jwt": token, "sig": base64.RawURLEncoding.EncodeToString(signature), "headers": true, "no_responders": true, "protocol": 1})
+	if _, err = fmt.Fprintf(conn, "CONNECT %s\r\nSUB %s 1\r\n", connect, inbox); err != nil {
+		_ = conn.Close()
+		return nil
+	}
+	go func() { _, _ = io.Copy(io.Discard, said); _ = conn.Close() }()
+	return conn
+}
+
+// largeContent stores 512 KiB of content, and returns its subject.
+func (g *ground) largeContent() (subject string) {
+	g.Helper()
+	subject = g.names.BucketSubject(subjects.Content, strings.Repeat("0", 64))
+	_, err := g.hub.JS.Publish(bustest.Context(g), subject, bytes.Repeat([]byte("x"), 512<<10))
+	require.NoError(g, err)
+	return subject
+}
+
+// What a member asks for and has not been sent yet is bounded: one that asks for the largest content without end takes no memory of the hub,
+// keeps nobody waiting, and is named.
+func TestReadsWithoutEndAreBounded(t *testing.T) {
+	g := newGround(t)
+	content := g.largeContent()
+	before, most := memory(), uint64(0)
+	stop, began := g.readWithoutEnd(g.names.BucketStream(subjects.Content), content), elsewhen.Now()
+	var worst time.Duration
+	for elsewhen.Since(began) < 15*time.Second {
+		turn := elsewhen.Now()
+		g.lives()
+		worst, most = max(worst, elsewhen.Since(turn)), max(most, memory())
+	}
+	named := g.problems(health.ReasonHeldBack)
+	asked := stop()
+	t.Logf("%d reads in %s, %d MB more, a change of %s took %s at the longest", asked, elsewhen.Since(began), (most-min(most, before))>>20, victim, worst)
+	require.Greater(t, asked, 10_000, "the attack was one")
+	require.Less(t, worst, 2*time.Second)
+	require.Less(t, most, before+500<<20)
+	require.Equal(t, []string{"member/" + attacker}, named)
+	var member api.MemberCluster
+	ask := api.GetRequest{Kind: api.KindMemberCluster, Name: victim}
+	require.NoError(t, bus.Request(t.Context(), g.fleet.Client, api.VerbGet, ask, &member, bus.RequestOptions{}))
+	require.Equal(t, api.MemberReady, member.Status.State)
+	bustest.EventuallyIn(t, 10*time.Second, func() error {
+		if now := memory(); now > before+100<<20 {
+			return fmt.Errorf("%d MB more are taken than before", (now-before)>>20)
+		}
+		return nil
+	})
+}
+
+// problems are the objects that have a problem for a reason.
+func (g *ground) problems(reason string) (objects []string) {
+	g.Helper()
+	var status api.FleetStatus
+	require.NoError(g, bus.Request(g.Context(), g.fleet.Client, api.VerbStatus, nil, &status, bus.RequestOptions{}))
+	for i := range status.Problems {
+		if status.Problems[i].Reason == reason {
+			objects = append(objects, status.Problems[i].Object)
+		}
+	}
+	return objects
+}
