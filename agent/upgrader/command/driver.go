@@ -138,6 +138,7 @@ func (d *Driver) follow(ctx context.Context, f folder, pid int, report func(api.
 			bury(pid)
 			return state.end.result(f), true, nil
 		case state.claimed && !state.supervisor && !state.command:
+			bury(pid)
 			return api.UpgradeResult{}, false, nil
 		case !state.claimed && patience.Err() != nil:
 			if err := f.create(claimFile, process{}); err == nil {
@@ -167,7 +168,7 @@ func reap(pid int) bool {
 	return ended == pid || errors.Is(err, syscall.ECHILD)
 }
 
-// bury waits a moment for a supervisor that said its last words.
+// bury waits a moment for a supervisor that said its last words, or came after another one.
 func bury(pid int) {
 	moment, over := context.WithTimeout(context.Background(), time.Second)
 	defer over()
