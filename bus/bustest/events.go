@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
@@ -42,7 +44,7 @@ func Flood(t testing.TB, c *bus.Conn, n int, e api.Audit) {
 	require.NoError(t, err)
 	kind, name, _ := strings.Cut(e.Object, "/")
 	for range n {
-		_, err := c.JS.PublishAsync(c.Fleet.AuditEvent(kind, name), data)
+		_, err := c.JS.PublishAsync(c.Fleet.AuditEvent(kind, name), data, jetstream.WithStallWait(time.Minute)) // so many wait for the server at most
 		require.NoError(t, err)
 	}
 	select {

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,14 +25,17 @@ func TestClaims(t *testing.T) {
 	})
 }
 
+// top is the folder of the repository. Scripts run elsewhere, so it is found before.
+var top, errTop = filepath.Abs("../..")
+
 // documents are the texts that claim something, their line breaks taken away.
 var documents = sync.OnceValues(func() (string, error) {
-	paths, err := filepath.Glob("../../../../docs/*.md") // from testdata/files
-	if err != nil {
+	paths, err := filepath.Glob(filepath.Join(top, "docs", "*.md"))
+	if err := errors.Join(errTop, err); err != nil {
 		return "", err
 	}
 	var all strings.Builder
-	for _, path := range append(paths, "../../../../README.md") {
+	for _, path := range append(paths, filepath.Join(top, "README.md")) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return "", err

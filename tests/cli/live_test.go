@@ -29,7 +29,6 @@ import (
 // server and three members in memory that are not admitted yet.
 func TestLive(t *testing.T) {
 	runScripts(t, "live", func(t *testing.T) *runner {
-		t.Cleanup(func() { _ = os.Remove("fleet.backup") })
 		return &runner{env: liveEnvironment(startFleet(t)), mask: maskLive}
 	})
 }

@@ -185,8 +185,8 @@ func splitWords(line string) []string {
 	return words
 }
 
-// runScripts runs every script of a folder with a runner of its own, with testdata/files as working
-// directory.
+// runScripts runs every script of a folder with a runner of its own, with a copy of testdata/files as working
+// directory, as other runs may use the files at the same time.
 func runScripts(t *testing.T, folder string, start func(t *testing.T) *runner) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.txt"))
@@ -196,7 +196,9 @@ func runScripts(t *testing.T, folder string, start func(t *testing.T) *runner) {
 		paths[i], err = filepath.Abs(paths[i])
 		require.NoError(t, err)
 	}
-	t.Chdir("testdata/files")
+	files := t.TempDir()
+	require.NoError(t, os.CopyFS(files, os.DirFS("testdata/files")))
+	t.Chdir(files)
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) { start(t).run(t, path) })
 	}

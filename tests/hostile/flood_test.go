@@ -122,11 +122,14 @@ func (g *ground) reasons(object string) (reasons []string) {
 	return reasons
 }
 
-// state is that of a member.
+// state is that of a member, empty before it has one.
 func (g *ground) state(member string) api.MemberState {
 	g.Helper()
 	var shown api.MemberCluster
 	require.NoError(g, bus.Request(bustest.Context(g), g.fleet.Client, api.VerbGet, api.GetRequest{Kind: api.KindMemberCluster, Name: member}, &shown, bus.RequestOptions{}))
+	if shown.Status == nil {
+		return ""
+	}
 	return shown.Status.State
 }
 
