@@ -139,11 +139,7 @@ FUZZTIME := 30s
 
 .PHONY: fuzz
 fuzz: ## Fuzz every reader of foreign bytes, FUZZTIME=30s each
-	@set -e; for package in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
-			echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
-		done; \
-	done
+	@.ci/fuzz $(FUZZTIME)
 
 # Which faults are planted in the core; docs/testing.md says more.
 SEED := 1
