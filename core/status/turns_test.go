@@ -20,7 +20,7 @@ func (w *world) flap(t *testing.T, turns *Turns, times int) map[string]int {
 			w.in.Now = w.in.Now.Add(time.Second)
 			st, _ := Follow(w.in)
 			var kept []api.Audit
-			kept, *turns = turns.Keep(Events(w.in.Previous, st, w.in.Now), st.ObservedSnapshot, w.in.Now)
+			kept, _, *turns = turns.Keep(Events(w.in.Previous, st, w.in.Now), &st, w.in.Now)
 			for _, e := range kept {
 				told[e.Reason]++
 			}
@@ -52,7 +52,51 @@ func TestAnotherReasonIsAlwaysKept(t *testing.T) {
 	var turns Turns
 	for i := range 100 {
 		var kept []api.Audit
-		kept, turns = turns.Keep([]api.Audit{{Reason: "WithdrawalUnconfirmed"}}, fmt.Sprint(i%2), time.Unix(0, 0))
+		kept, _, turns = turns.Keep([]api.Audit{{Reason: "WithdrawalUnconfirmed"}}, &api.PlacementStatus{ObservedSnapshot: fmt.Sprint(i % 2)}, time.Unix(0, 0))
 		require.Len(t, kept, 1)
+	}
+}
+
+// A turn that was left out is told when it may be, if it still holds then.
+func TestATurnThatIsLeftOutIsToldLate(t *testing.T) {
+	for name, last := range map[string]string{"it holds": "available", "it turned back": "failed"} {
+		t.Run(name, func(t *testing.T) {
+			w, turns := newWorld(), Turns{}
+			w.snapshot(t, []string{"1"})
+			w.schedule(t, []string{"all", "oslo"})
+			w.release(t, []string{"1", "oslo"})
+			require.Equal(t, 4, w.flap(t, &turns, 6)["PlacementAvailable"])
+			w.report(t, []string{last, "oslo"})
+			st, _ := Follow(w.in)
+			look := func(events []api.Audit) (reasons []string, again time.Time) {
+				var kept []api.Audit
+				kept, again, turns = turns.Keep(events, &st, w.in.Now)
+				for _, e := range kept {
+					require.Equal(t, w.in.Now.UTC(), e.At.UTC())
+					reasons = append(reasons, e.Reason)
+				}
+				return reasons, again
+			}
+			told, again := look(Events(w.in.Previous, st, w.in.Now))
+			w.in.Previous = &st
+			require.Empty(t, told)
+			if last == "failed" {
+				require.Zero(t, again)
+				w.in.Now = w.in.Now.Add(time.Hour)
+				told, _ = look(nil)
+				require.Empty(t, told)
+				return
+			}
+			require.Greater(t, again.Sub(w.in.Now), 9*time.Minute)
+			told, later := look(nil)
+			require.Empty(t, told)
+			require.Equal(t, again, later)
+			w.in.Now = again
+			told, later = look(nil)
+			require.Equal(t, []string{"PlacementApplied", "PlacementAvailable", EventCompleted}, told)
+			require.Zero(t, later)
+			told, _ = look(nil)
+			require.Empty(t, told)
+		})
 	}
 }

@@ -96,10 +96,20 @@ func (r *Reporter) write(ctx context.Context, p *placement, name string, now tim
 		r.options.Log.Warn().Err(err).Msg("writing a status over")
 	}
 	st, again := p.fold.Follow(previous, r.began.Add(r.options.Grace), now)
-	if previous != nil && status.Same(previous, &st) {
+	same := previous != nil && status.Same(previous, &st)
+	var events []api.Audit
+	if !same {
+		events = status.Events(previous, st, now)
+	}
+	events, due, turns := p.turns.Keep(events, &st, now)
+	if again.IsZero() || !due.IsZero() && due.Before(again) {
+		again = due
+	}
+	if same {
+		p.turns = turns
+		r.store.Audit.Record(events...)
 		return again, false, nil
 	}
-	events, turns := p.turns.Keep(status.Events(previous, st, now), st.ObservedSnapshot, now)
 	p.writing.Store(true)
 	left, err := r.store.WriteTold(ctx, events, r.records.statuses.Share(name, &st, revision))
 	p.writing.Store(false)

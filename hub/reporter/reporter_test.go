@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/member"
 	"flotilla/bus/store"
@@ -34,8 +35,18 @@ type house struct {
 }
 
 func start(t *testing.T, o reporter.Options, members ...string) *house {
+	return startAt(t, elsewhen.Now, o, members...)
+}
+
+// startAt starts a house whose clock is now.
+func startAt(t *testing.T, now func() time.Time, o reporter.Options, members ...string) *house {
 	server := bustest.Start(t)
-	h := &house{server: server, store: server.Lead(t), agents: map[string]*member.Conn{}}
+	broker := server.TCP()
+	broker.Now = now
+	conn, err := bus.ConnectHub(bustest.Context(t), broker)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	h := &house{server: server, store: bustest.Lead(t, conn, "hub-test", store.LeadOptions{}), agents: map[string]*member.Conn{}}
 	h.statuses = store.TableOf[api.PlacementStatus](h.store.State, subjects.Statuses)
 	for _, m := range members {
 		h.agents[m] = server.Agent(t, m)
@@ -197,6 +208,42 @@ func (h *house) told(t *testing.T, want []string) {
 		}
 		return nil
 	})
+}
+
+// A condition that turns back and forth is told a few times, and once more when it may be: nothing else is written then.
+func TestATurnThatWasLeftOutIsTold(t *testing.T) {
+	var ahead atomic.Int64
+	h := startAt(t, func() time.Time { return elsewhen.Now().Add(time.Duration(ahead.Load())) }, reporter.Options{}, "berlin")
+	h.place(t, "berlin")
+	for range 5 {
+		h.answer(t, "berlin", subjects.CommandPlacement, "web", func(r *api.PlacementResult) { r.Applied, r.Available, r.Failed, r.Total = "False", "", 1, 1 })
+		h.last(t, "ApplyFailed")
+		h.answer(t, "berlin", subjects.CommandPlacement, "web", available)
+		h.last(t, "ResourceAvailable")
+	}
+	client := h.server.Inspector(t)
+	turns := func() (times int) {
+		events, err := streams.ReadAudit(bustest.Context(t), client, streams.AuditQuery{Object: "placement/web"})
+		require.NoError(t, err)
+		for _, e := range events {
+			if e.Reason == "PlacementAvailable" {
+				times++
+			}
+		}
+		return times
+	}
+	_, before, _ := h.statuses.Get("web")
+	require.Equal(t, 4, turns())
+	ahead.Store(int64(time.Hour))
+	h.answer(t, "berlin", subjects.CommandPlacement, "web", func(r *api.PlacementResult) { r.Order.Generation = 99 }) // nothing but a reason to look
+	bustest.Eventually(t, func() error {
+		if times := turns(); times != 5 {
+			return fmt.Errorf("told %d times", times)
+		}
+		return nil
+	})
+	_, after, _ := h.statuses.Get("web")
+	require.Equal(t, before, after)
 }
 
 func TestNothingChangedNothingWritten(t *testing.T) {
