@@ -53,8 +53,8 @@ type Conn struct {
 	audience audience
 }
 
-// ConnectHub connects as hub replica o.Name ("flotilla-hub/<replica>") and retries until ctx ends.
-func ConnectHub(ctx context.Context, o Options) (*Conn, error) {
+// ConnectHub connects as hub replica o.Name ("flotilla-hub/<replica>"), with what is more, and retries until ctx ends.
+func ConnectHub(ctx context.Context, o Options, more ...nats.Option) (*Conn, error) {
 	if o.Server != nil && len(o.CredsText) == 0 {
 		text, err := readCreds(o.Server.HubCreds())
 		if err != nil {
@@ -63,8 +63,8 @@ func ConnectHub(ctx context.Context, o Options) (*Conn, error) {
 		o.CredsText = text
 	}
 	name := "flotilla-hub/" + cmp.Or(o.Name, "hub")
-	c, err := o.Connect(name, nats.RetryOnFailedConnect(true), nats.ReconnectWait(hubWait),
-		nats.ReconnectJitter(hubJitter, hubJitter))
+	c, err := o.Connect(name, append(more, nats.RetryOnFailedConnect(true), nats.ReconnectWait(hubWait),
+		nats.ReconnectJitter(hubJitter, hubJitter))...)
 	if err != nil {
 		return nil, err
 	}

@@ -49,13 +49,17 @@ func Document(f Fleet) string {
 
 // writeExports lists what crosses between account HUB and another one.
 func writeExports(b *strings.Builder, account string, exports []Export) {
-	fmt.Fprintf(b, "\nAll that crosses from `%s` to `HUB` (stream: the other way):\n\n| what | kind | subject | in `HUB` |\n|---|---|---|---|\n", account)
+	fmt.Fprintf(b, "\nAll that crosses from `%s` to `HUB` (stream: the other way):\n\n| what | kind | subject | in `HUB` | who asks is told |\n|---|---|---|---|---|\n", account)
 	for _, e := range exports {
 		kind := "service"
 		if e.Stream {
 			kind = "stream"
 		}
-		fmt.Fprintf(b, "| %s | %s | `%s` | `%s` |\n", e.Name, kind, cmp.Or(e.As, e.Subject), e.Subject)
+		told := ""
+		if e.Tells {
+			told = "yes"
+		}
+		fmt.Fprintf(b, "| %s | %s | `%s` | `%s` | %s |\n", e.Name, kind, cmp.Or(e.As, e.Subject), e.Subject, told)
 	}
 }
 

@@ -110,15 +110,15 @@ func (f Fleet) Exports() []Export {
 		{Name: "heartbeats", Subject: f.BucketSubject(Heartbeat, ">")},
 		{Name: "results", Subject: f.BucketSubject(Result, ">")},
 		{Name: "node events", Subject: f.AllEvents()},
-		f.read("commands by exact subject", f.Stream(Commands), f.AllCommands(), false),
-		f.read("content by digest", f.BucketStream(Content), f.BucketSubject(Content, ">"), true),
-		f.read("events by exact subject", f.Stream(Events), f.AllEvents(), false),
-		f.read("results by exact subject", f.BucketStream(Result), f.BucketSubject(Result, ">"), false),
+		f.read("commands by exact subject", f.Stream(Commands), f.AllCommands()),
+		f.read("content by digest", f.BucketStream(Content), f.BucketSubject(Content, ">")),
+		f.read("events by exact subject", f.Stream(Events), f.AllEvents()),
+		f.read("results by exact subject", f.BucketStream(Result), f.BucketSubject(Result, ">")),
 		{Name: "hints", Subject: f.Prefix() + ".hint.>", Stream: true},
 	}
 }
 
-// read is what agents ask a stream for by direct get, and hubs answer; tells is that of Export.
-func (f Fleet) read(name, stream, subject string, tells bool) Export {
-	return Export{Name: name, Subject: f.Reading(stream, subject), As: DirectGet(stream, subject), Tells: tells}
+// read is what agents ask a stream for by direct get, and hubs answer, who are told whose connections to cut.
+func (f Fleet) read(name, stream, subject string) Export {
+	return Export{Name: name, Subject: f.Reading(stream, subject), As: DirectGet(stream, subject), Tells: true}
 }

@@ -179,9 +179,8 @@ func (s *Server) answerReads(t testing.TB) {
 	t.Helper()
 	o := s.TCP()
 	o.CA = s.CAFile()
-	c, err := bus.ConnectHub(Context(t), o)
-	require.NoError(t, err)
-	s.Reads, err = reads.Serve(c, nil)
+	var err error
+	s.Reads, err = reads.Serve(Context(t), o, nil)
 	require.NoError(t, err)
 	t.Cleanup(s.Reads.Stop)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// mostCached is how many bytes of each half of a cache are kept.
-const mostCached = 16 << 20
+// mostCached is how many bytes of each half of a cache are kept, and besideData how many an answer takes beside its data.
+const mostCached, besideData = 16 << 20, 1 << 10
 
 // cache keeps content that was read of late, which never changes: many members are given the same at about one time.
 type cache struct {
@@ -54,8 +54,9 @@ func (c *cache) add(subject string, answer *nats.Msg) {
 	if _, known := c.young[subject]; known {
 		return
 	}
-	if c.size+len(answer.Data) > mostCached {
+	takes := len(answer.Data) + besideData
+	if c.size+takes > mostCached {
 		c.young, c.aged, c.size = map[string]*nats.Msg{}, c.young, 0
 	}
-	c.young[subject], c.size = answer, c.size+len(answer.Data)
+	c.young[subject], c.size = answer, c.size+takes
 }

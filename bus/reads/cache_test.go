@@ -45,6 +45,6 @@ func TestWhoReads(t *testing.T) {
 		`{"acc":"A"}`: "member/",
 		``:            "member/",
 	} {
-		require.Equal(t, want, sender(info), info)
+		require.Equal(t, want, objectOf(sender(info)), info)
 	}
 }

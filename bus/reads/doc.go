@@ -3,5 +3,6 @@
 // Servers read a message for each direct get at once, and keep all of them until they are sent: whoever asks without end fills their memory,
 // and what the stream answers others waits behind it. So servers pass the direct gets of agents on to hubs (subjects.Fleet.Exports), of which
 // any answers: of one member one after the other, so many bytes in a time, and refuses what is asked for meanwhile beyond some. Agents notice
-// nothing of it but the refusals, after which they ask again.
+// nothing of it but the refusals, after which they ask again. A hub that stands still takes its part of the reads and answers none, until servers
+// notice that it is gone: bus.Conn.Direct asks again after a while, of whoever answers then.
 package reads

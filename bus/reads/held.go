@@ -45,7 +45,7 @@ func (r *Reader) Held() (all []Held) {
 }
 
 // Text says why reads are refused.
-func (Held) Text() string {
-	return fmt.Sprintf("reads more than it is sent, which is %d MiB at once and %d MiB a second: beyond %d reads that wait more are refused",
-		sent.Burst*unit>>20, int(time.Second/sent.Every)*unit>>20, mostWaiting)
+func (h Held) Text() string {
+	return fmt.Sprintf("reads more than a hub sends it, which is %d MiB at once and %d MiB a second: beyond %d reads that wait more are refused",
+		sent.Burst*unit>>20, int(time.Second/sent.Every)*unit>>20, room(h.Object))
 }

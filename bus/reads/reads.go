@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -18,18 +20,23 @@ import (
 )
 
 const (
-	// mostWaiting is how many reads of one member wait at most while one is answered.
-	mostWaiting = 64
+	// mostWaiting is how many reads of one member wait at most while one is answered, and mostOfLeaf how many of all members behind a leaf node.
+	mostWaiting, mostOfLeaf = 64, 1024
 	// mostAtOnce is how many reads of all members are answered at once.
 	mostAtOnce = 32
-	// mostPending is how many reads of all members are not looked at yet; what comes then is lost, and asked again.
-	mostPending, mostPendingBytes = 16 << 10, 32 << 20
+	// mostPending is how many reads of all members are not looked at yet before the connection reads no more for a moment.
+	mostPending = 4 << 10
 	// unit is what reads are counted in, bytes.
 	unit = 4 << 10
+	// sweepEvery is how often those who read nothing any more are forgotten.
+	sweepEvery = time.Minute
 )
 
 // sent is what one member is sent: 8 MiB at once, and 16 MiB a second.
 var sent = pace.Rate{Burst: 8 << 20 / unit, Every: time.Second * unit / (16 << 20)}
+
+// refused is how often it is said that a read of one member is refused.
+var refused = pace.Rate{Burst: 200, Every: 10 * time.Millisecond}
 
 // Statuses of answers of a hub that has nothing to answer, as servers give them.
 const (
@@ -43,15 +50,18 @@ type Reader struct {
 	conn  *bus.Conn
 	slots chan struct{}
 	cache *cache
-	cut   func(member string)
+	cut   Cut
 	// readings are the subjects of reads.
 	readings subjects.Readings
-	begin    func(whose string, d *desk) // to answer what waits at a desk
+	begin    func(d *desk) // to answer what waits at a desk
 	end      context.CancelFunc
+	asked    atomic.Pointer[nats.Subscription]
+	left     chan struct{} // closed once no read comes any more
 
 	mu      sync.Mutex
 	running sync.WaitGroup
 	desks   map[string]*desk // by the object whose they are
+	swept   time.Time
 	held    held
 }
 
@@ -60,6 +70,7 @@ type desk struct {
 	waiting []read
 	busy    bool
 	sent    pace.Bucket
+	refused pace.Bucket // refusals that said why
 }
 
 // read is what was asked for. It is no message: one that is kept keeps all that came after it.
@@ -68,24 +79,62 @@ type read struct {
 	asked                  time.Time
 }
 
-// Serve answers reads until Stop. The connection is the reader's. Cut, nil for nothing, cuts the connections of the agent of a member who asks
-// for more than may wait: it would go on to ask faster than it is refused.
-func Serve(c *bus.Conn, cut func(member string)) (*Reader, error) {
-	r := &Reader{conn: c, cut: cut, readings: c.Fleet.Readings(), slots: make(chan struct{}, mostAtOnce), cache: newCache(c.Fleet.BucketStream(subjects.Content)), desks: map[string]*desk{}, held: held{}}
-	ctx, cancel := context.WithCancel(context.Background())
-	r.begin, r.end = func(whose string, d *desk) { r.running.Go(func() { r.serve(ctx, whose, d) }) }, cancel
-	asked, err := c.NC.QueueSubscribe(c.Fleet.AllReadings(), "hubs", r.take)
+// Cut cuts the connections of the agent of a member, or of a leaf node, of a name.
+type Cut func(name string, leaf bool)
+
+// Serve connects as a hub, retrying until ctx ends, and answers reads until Stop. Cut, nil for nothing, is called for who asks for more than may wait: they would
+// go on to ask faster than they are refused, and servers would cut the connection of the reader.
+func Serve(ctx context.Context, o bus.Options, cut Cut) (*Reader, error) {
+	r := &Reader{cut: cut, slots: make(chan struct{}, mostAtOnce), left: make(chan struct{}), desks: map[string]*desk{}, held: held{}}
+	var err error
+	if r.conn, err = bus.ConnectHub(ctx, o, brake(r.full).option(o.Server)); err != nil {
+		return nil, err
+	}
+	f := r.conn.Fleet
+	r.readings, r.cache = f.Readings(), newCache(f.BucketStream(subjects.Content))
+	lasts, cancel := context.WithCancel(context.Background())
+	r.begin, r.end = func(d *desk) { r.running.Go(func() { r.serve(lasts, d) }) }, cancel
+	asked, err := r.conn.NC.QueueSubscribe(f.AllReadings(), "hubs", r.take)
 	if err == nil {
-		err = asked.SetPendingLimits(mostPending, mostPendingBytes)
+		asked.SetClosedHandler(func(string) { close(r.left) })
+		err = r.conn.NC.Flush()
 	}
 	if err != nil {
+		cancel()
+		r.conn.Close()
 		return nil, fmt.Errorf("answering what agents read: %w", err)
 	}
+	r.asked.Store(asked)
 	return r, nil
+}
+
+// full says that so many reads are not looked at yet that no more are to come.
+func (r *Reader) full() bool {
+	asked := r.asked.Load()
+	if asked == nil {
+		return false
+	}
+	pending, _, err := asked.Pending()
+	return err == nil && pending >= mostPending
+}
+
+// leaveWithin is how long at most it takes to leave reads to other hubs.
+const leaveWithin = time.Second
+
+// leave has the servers give reads to other hubs, so that none goes to a connection that is closed.
+func (r *Reader) leave() {
+	if r.asked.Load().Drain() != nil {
+		return // no server hears it
+	}
+	select {
+	case <-r.left:
+	case <-time.After(leaveWithin):
+	}
 }
 
 // Stop closes the connection, and returns once nothing is answered any more.
 func (r *Reader) Stop() {
+	r.leave()
 	r.end()
 	r.conn.Close()
 	r.mu.Lock()
@@ -101,60 +150,119 @@ func (r *Reader) take(m *nats.Msg) {
 		r.refuse(m.Reply, statusNothing, "expected a stream and a subject")
 		return
 	}
-	whose := api.AuditObject(api.AuditMember, member)
-	if member == "" {
-		whose = sender(m.Header.Get(bus.HeaderInfo))
+	name, leaf := sender(m.Header.Get(bus.HeaderInfo))
+	whose := objectOf(name, leaf)
+	if member != "" { // whoever asks: each member behind a leaf node has its own place
+		whose = objectOf(member, false)
 	}
-	if r.wait(whose, read{stream, subject, m.Reply, r.conn.Now()}) {
+	now, why := r.conn.Now(), many
+	if len(m.Data) > 0 { // no agent sends any, and nothing that waits shall hold it
+		why = body
+	} else if r.wait(whose, read{stream, subject, m.Reply, now}) {
 		return
 	}
-	if name, is := strings.CutPrefix(whose, api.AuditObject(api.AuditMember, "")); is && name != "" && r.cut != nil {
-		r.cut(name)
+	if !r.note(whose, now) {
+		// Of a flood the least that there is: servers keep for minutes what nobody answered, and reads of others wait behind this.
+		_ = r.conn.NC.Publish(m.Reply, nil)
+		return
 	}
-	r.respond(&nats.Msg{Subject: m.Reply, Header: many})
+	if name != "" && r.cut != nil {
+		r.cut(name, leaf)
+	}
+	r.respond(&nats.Msg{Subject: m.Reply, Header: why})
 }
 
-// many is what is answered to who has too many.
-var many = nats.Header{bus.HeaderStatus: {statusMany}, bus.HeaderDescription: {fmt.Sprintf("%d reads wait already, ask again", mostWaiting)}}
+// What is answered to who has too many reads waiting, and to who sends a body with one.
+var (
+	many = nats.Header{bus.HeaderStatus: {statusMany}, bus.HeaderDescription: {"too many reads wait already, ask again"}}
+	body = nats.Header{bus.HeaderStatus: {statusNothing}, bus.HeaderDescription: {"expected no body"}}
+)
+
+// note names whose reads are refused, and says whether to cut them and to say why: of a flood now and then.
+func (r *Reader) note(whose string, now time.Time) (answer bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d := r.desk(whose, now); d == nil || !refused.Take(&d.refused, now) {
+		return false
+	}
+	r.held.note(whose, now)
+	return true
+}
+
+// objectOf is the object of a member, or of a leaf node.
+func objectOf(name string, leaf bool) string {
+	if leaf {
+		return ofLeaf + name
+	}
+	return api.AuditObject(api.AuditMember, name)
+}
+
+var ofLeaf = api.AuditObject(api.AuditServer, "")
 
 // wait has a read wait for its turn; false where too many of its object do.
 func (r *Reader) wait(whose string, of read) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.desks == nil {
-		return true // nobody is answered any more
-	}
-	d := r.desks[whose]
+	d := r.desk(whose, of.asked)
 	if d == nil {
-		d = &desk{}
-		r.desks[whose] = d
+		return true
 	}
-	if len(d.waiting) >= mostWaiting {
-		r.held.note(whose, of.asked)
+	if len(d.waiting) >= room(whose) {
 		return false
 	}
 	if d.waiting = append(d.waiting, of); !d.busy {
 		d.busy = true
-		r.begin(whose, d)
+		r.begin(d)
 	}
 	return true
 }
 
-// sender is the object of who reads, as servers say: the member of an agent, or the leaf node that speaks for its agents. It is looked at for
-// each read of a flood, so it is not decoded: names of users need no escaping, and in what clients choose quotes are escaped.
-func sender(info string) string {
-	_, name, _ := strings.Cut(info, `,"name_tag":"`)
-	name, _, _ = strings.Cut(name, `"`) // who is not named shares a desk with all who are not
-	if leaf, found := strings.CutPrefix(name, subjects.LeafPrefix); found && strings.Contains(info, `,"kind":"Leafnode"`) {
-		return api.AuditObject(api.AuditServer, leaf)
+// desk is that of an object, nil once nobody is answered any more.
+func (r *Reader) desk(whose string, now time.Time) *desk {
+	if r.desks == nil {
+		return nil
 	}
-	return api.AuditObject(api.AuditMember, name)
+	d := r.desks[whose]
+	if d == nil {
+		r.sweep(now)
+		d = &desk{}
+		r.desks[whose] = d
+	}
+	return d
+}
+
+// room is how many reads may wait at a desk.
+func room(whose string) int {
+	if strings.HasPrefix(whose, ofLeaf) {
+		return mostOfLeaf
+	}
+	return mostWaiting
+}
+
+// sweep forgets who reads nothing any more and owes nothing.
+func (r *Reader) sweep(now time.Time) {
+	if now.Sub(r.swept) < sweepEvery {
+		return
+	}
+	r.swept = now
+	maps.DeleteFunc(r.desks, func(_ string, d *desk) bool { return !d.busy && d.sent.Full(now) })
+}
+
+// sender is who reads, as servers say: the member of an agent, or the leaf node that speaks for its agents. It is looked at for each read of a
+// flood, so it is not decoded: names of users need no escaping, and in what clients choose quotes are escaped.
+func sender(info string) (name string, leaf bool) {
+	_, name, _ = strings.Cut(info, `,"name_tag":"`)
+	name, _, _ = strings.Cut(name, `"`) // who is not named shares a desk with all who are not
+	if strings.Contains(info, `,"kind":"Leafnode"`) {
+		return strings.CutPrefix(name, subjects.LeafPrefix)
+	}
+	return name, false
 }
 
 // serve answers what waits at a desk, until nothing does.
-func (r *Reader) serve(ctx context.Context, whose string, d *desk) {
+func (r *Reader) serve(ctx context.Context, d *desk) {
 	for {
-		next, pause, more := r.next(whose, d)
+		next, pause, more := r.next(d)
 		if !more {
 			return
 		}
@@ -164,30 +272,45 @@ func (r *Reader) serve(ctx context.Context, whose string, d *desk) {
 			}
 			continue
 		}
-		r.slots <- struct{}{}
-		size := r.answer(ctx, next)
-		<-r.slots
+		size := r.inSlot(ctx, next)
 		r.mu.Lock()
 		sent.Spend(&d.sent, r.conn.Now(), 1+size/unit)
 		r.mu.Unlock()
 	}
 }
 
+// inSlot answers a read once there is a slot, and says how much it sent.
+func (r *Reader) inSlot(ctx context.Context, next read) (size int) {
+	select {
+	case <-ctx.Done():
+		return 0
+	case r.slots <- struct{}{}:
+	}
+	defer func() { <-r.slots }()
+	if next.late(r.conn.Now()) {
+		r.tooLate(next)
+		return 0
+	}
+	return r.answer(ctx, next)
+}
+
+// late says that nobody waits for the answer any more.
+func (of *read) late(now time.Time) bool { return now.Sub(of.asked) > bus.AskTimeout }
+
+func (r *Reader) tooLate(of read) { r.refuse(of.reply, statusLate, "it waited too long, ask again") }
+
 // next takes the next read that somebody still waits for, or says how long to pause before. Without one the desk is left.
-func (r *Reader) next(whose string, d *desk) (next read, pause time.Duration, more bool) {
+func (r *Reader) next(d *desk) (next read, pause time.Duration, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.conn.Now()
-	for len(d.waiting) > 0 && now.Sub(d.waiting[0].asked) > bus.AskTimeout {
-		r.refuse(d.waiting[0].reply, statusLate, "it waited too long, ask again")
+	for len(d.waiting) > 0 && d.waiting[0].late(now) {
+		r.tooLate(d.waiting[0])
 		d.waiting = d.waiting[1:]
 	}
 	switch pause = sent.Next(&d.sent, now).Sub(now); {
 	case len(d.waiting) == 0:
 		d.waiting, d.busy = nil, false
-		if d.sent.Full(now) {
-			delete(r.desks, whose)
-		}
 		return read{}, 0, false
 	case pause > 0:
 		return read{}, pause, true

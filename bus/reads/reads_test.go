@@ -27,7 +27,7 @@ func place(t *testing.T, c *bus.Conn, size int) string {
 }
 
 // What agents read comes from the streams, with all headers, and what is not there is answered as servers do. That a server could read more
-// at once, from elsewhere, or to another place does not help who asks for it.
+// at once, from elsewhere, or to another place does not help who asks for it: a read has no body.
 func TestReadsAreAnsweredAsServersDo(t *testing.T) {
 	server := bustest.Start(t)
 	server.Lead(t)
@@ -36,16 +36,22 @@ func TestReadsAreAnsweredAsServersDo(t *testing.T) {
 	subject, stream := place(t, hub, 100), names.BucketStream(subjects.Content)
 	direct, err := hub.NC.Request(subjects.DirectGet(stream, subject), nil, time.Minute)
 	require.NoError(t, err)
+	found, err := agent.Request(subjects.DirectGet(stream, subject), nil, time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, direct.Header, found.Header)
+	require.Equal(t, direct.Data, found.Data)
+	require.Empty(t, server.Reads.Held())
 	for name, body := range map[string]string{
-		"alone": "", "with a batch": `{"batch":100,"seq":1}`, "of a subject": `{"last_by_subj":"flotilla.test.command.rome.placement"}`, "of no sense": "{",
+		"with a batch": `{"batch":100,"seq":1}`, "of a subject": `{"last_by_subj":"flotilla.test.command.rome.placement"}`, "of no sense": "{",
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := agent.Request(subjects.DirectGet(stream, subject), []byte(body), time.Minute)
 			require.NoError(t, err)
-			require.Equal(t, direct.Header, found.Header)
-			require.Equal(t, direct.Data, found.Data)
+			require.Equal(t, "408 expected no body", found.Header.Get(bus.HeaderStatus)+" "+found.Header.Get(bus.HeaderDescription))
+			require.Empty(t, found.Data)
 		})
 	}
+	require.Equal(t, "member/oslo", server.Reads.Held()[0].Object)
 	missing, err := agent.Request(subjects.DirectGet(stream, names.BucketSubject(subjects.Content, strings.Repeat("f", 64))), nil, time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, "404", missing.Header.Get(bus.HeaderStatus))
@@ -79,7 +85,32 @@ func TestTooManyReadsAreRefused(t *testing.T) {
 	require.Len(t, held, 1)
 	require.Equal(t, "member/mallory", held[0].Object)
 	require.False(t, held[0].Since.IsZero())
-	require.Equal(t, "reads more than it is sent, which is 8 MiB at once and 16 MiB a second: beyond 64 reads that wait more are refused", held[0].Text())
+	require.Equal(t, "reads more than a hub sends it, which is 8 MiB at once and 16 MiB a second: beyond 64 reads that wait more are refused", held[0].Text())
+}
+
+// A read that a hub took which stands still is answered by another one.
+func TestAReadThatIsSwallowedIsAskedAgain(t *testing.T) {
+	server := bustest.Start(t)
+	server.Lead(t)
+	hub := server.Hub(t)
+	subject := place(t, hub, 100)
+	server.Reads.Stop()
+	taken := make(chan *nats.Msg, 1)
+	still, err := hub.NC.ChanQueueSubscribe(names.AllReadings(), "hubs", taken)
+	require.NoError(t, err)
+	require.NoError(t, hub.NC.Flush())
+	oslo, err := server.AgentOptions(t, "oslo").Connect("oslo", nats.CustomInboxPrefix(subjects.Inbox("oslo")))
+	require.NoError(t, err)
+	t.Cleanup(oslo.Close)
+	found := make(chan error, 1)
+	go func() {
+		_, err := oslo.Direct(bustest.Context(t), names.BucketStream(subjects.Content), subject)
+		found <- err
+	}()
+	bustest.Within(t, taken, "the read")
+	require.NoError(t, still.Unsubscribe())
+	server.ReadAnew(t)
+	require.NoError(t, bustest.Within(t, found, "the content"))
 }
 
 // A member is sent so much at once, and then so much a second.

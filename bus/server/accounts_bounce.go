@@ -17,7 +17,6 @@ func (a *Accounts) bounce(nc *nats.Conn, again nudges) (stop func(), err error) 
 			"until account SYS gives the permissions that subjects/SUBJECTS.md lists")
 		return func() {}, nil
 	}
-	a.crowd.forget()
 	b := &bouncer{nc: nc, names: a.realm.accountNames(), crowd: a.crowd, log: a.reach.Log}
 	return b.watch(again)
 }
@@ -36,8 +35,8 @@ func (a *Accounts) mayBounce() bool {
 	return err != nil || claims.Pub.Allow.Contains(subjects.ListConnections)
 }
 
-// Cut cuts all connections of the agent of a member, which may come back, as far as this hub leads.
-func (a *Accounts) Cut(member string) { a.crowd.cut(member) }
+// Cut cuts all connections of the agent of a member, or of a leaf node, which may come back after ten seconds, as far as this hub leads.
+func (a *Accounts) Cut(name string, leaf bool) { a.crowd.cut(agent{name, leaf}, time.Now()) }
 
 // Crowds are the limits of users that are reached on the servers, as far as this hub leads.
 func (a *Accounts) Crowds() []Crowd { return a.crowd.crowds(time.Now()) }

@@ -44,20 +44,22 @@ func (b *bouncer) hear() error {
 
 func (b *bouncer) opened(m *nats.Msg) {
 	var e server.ConnectEventMsg
-	if json.Unmarshal(m.Data, &e) == nil && e.Client.Kind == kindClient && e.Client.Start != nil {
-		b.came(arrival{b.names[e.Client.Account], e.Client.User, e.Client.Jwt, opened{connection{e.Server.ID, e.Client.ID}, *e.Client.Start}})
+	if json.Unmarshal(m.Data, &e) == nil && ofUser(e.Client.Kind) && e.Client.Start != nil {
+		b.came(arrival{b.names[e.Client.Account], e.Client.User, e.Client.Jwt, e.Client.Kind, opened{connection{e.Server.ID, e.Client.ID}, *e.Client.Start}})
 	}
 }
 
 func (b *bouncer) closed(m *nats.Msg) {
 	var e server.DisconnectEventMsg
 	if json.Unmarshal(m.Data, &e) == nil {
-		b.crowd.left(e.Client.User, connection{e.Server.ID, e.Client.ID})
+		b.crowd.left(e.Client.User, connection{e.Server.ID, e.Client.ID}, time.Now())
 	}
 }
 
-// kindClient is what servers call a connection that is no leaf node's.
-const kindClient = "Client"
+// kindClient and kindLeaf are what servers call the connections of users: of clients, and of leaf nodes, which show credentials as clients do.
+const kindClient, kindLeaf = "Client", "Leafnode"
+
+func ofUser(kind string) bool { return kind == kindClient || kind == kindLeaf }
 
 func (b *bouncer) came(a arrival) {
 	b.kick(b.crowd.came(a, time.Now()))
@@ -104,8 +106,8 @@ func (b *bouncer) take(list []byte) (listed int, err error) {
 		return 0, fmt.Errorf("the connections of a server: %w", err)
 	}
 	for _, c := range answer.Data.Conns {
-		if c.Kind == kindClient {
-			b.came(arrival{b.names[c.Account], c.AuthorizedUser, c.JWT, opened{connection{answer.Server.ID, c.Cid}, c.Start}})
+		if ofUser(c.Kind) {
+			b.came(arrival{b.names[c.Account], c.AuthorizedUser, c.JWT, c.Kind, opened{connection{answer.Server.ID, c.Cid}, c.Start}})
 		}
 	}
 	return len(answer.Data.Conns), nil
@@ -131,7 +133,7 @@ func (b *bouncer) watch(again nudges) (stop func(), err error) {
 			}
 		}
 	})
-	return sync.OnceFunc(func() { cancel(); b.crowd.by(nil); b.nc.Close(); counting.Wait() }), nil
+	return sync.OnceFunc(func() { cancel(); b.crowd.by(nil); b.nc.Close(); counting.Wait(); b.crowd.forget() }), nil
 }
 
 func (b *bouncer) countAgain(ctx context.Context) {
@@ -159,8 +161,8 @@ func (n nudges) nudge() {
 	}
 }
 
-// Cut cuts all connections of the agent of a member, which may come back.
-func (s *Server) Cut(member string) { s.crowd.cut(member) }
+// Cut cuts all connections of the agent of a member, or of a leaf node, which may come back after ten seconds.
+func (s *Server) Cut(name string, leaf bool) { s.crowd.cut(agent{name, leaf}, time.Now()) }
 
 // startBouncer watches who connects until it is stopped, over restarts of the server.
 func (s *Server) startBouncer() error {

@@ -23,6 +23,9 @@ var mostHeld = map[string]int{subjects.AccountAgents: AgentConnections, subjects
 // cutLately is for how long a user counts as one who holds too much after a connection of theirs was cut.
 const cutLately = 10 * time.Second
 
+// barredFor is for how long each new connection of a user is cut at once after all were: they come back faster than it is seen what they do.
+const barredFor = 10 * time.Second
+
 // connection is one of a server, by the id of each.
 type connection struct {
 	server string
@@ -33,6 +36,7 @@ type connection struct {
 type arrival struct {
 	account   string // its name
 	user, jwt string
+	kind      string // kindClient or kindLeaf
 	opened
 }
 
@@ -46,22 +50,45 @@ type opened struct {
 type crowd struct {
 	mu    sync.Mutex
 	users map[string]*holder // by public key
-	kick  func([]connection) // nil while nobody can have connections cut
+	// agents are those of users of account AGENTS, by who that is and by public key.
+	agents map[agent]map[string]*holder
+	kick   func([]connection) // nil while nobody can have connections cut
 }
 
-func newCrowd() *crowd { return &crowd{users: map[string]*holder{}} }
+func newCrowd() *crowd {
+	c := &crowd{}
+	c.clear()
+	return c
+}
+
+func (c *crowd) clear() { c.users, c.agents = map[string]*holder{}, map[agent]map[string]*holder{} }
+
+// agent is the agent of the member of a name, or the leaf node of that name.
+type agent struct {
+	name string
+	leaf bool
+}
 
 // holder is a user who is connected.
 type holder struct {
 	account, name string
+	leaf          bool      // a leaf node, which is no agent
 	open          []opened  // the oldest first
-	cut           time.Time // when one was cut last
+	cut           time.Time // when one was cut last, of too many
+	barred        time.Time // when all were cut last
 }
 
-func (h *holder) told() Holder { return Holder{Account: h.account, Name: h.name, Open: len(h.open)} }
+// idle says that nothing of the user is to be kept.
+func (h *holder) idle(now time.Time) bool {
+	return len(h.open) == 0 && now.Sub(h.cut) >= cutLately && now.Sub(h.barred) >= barredFor
+}
+
+func (h *holder) told() Holder {
+	return Holder{Account: h.account, Name: h.name, Leaf: h.leaf, Open: len(h.open)}
+}
 
 // came takes note of a connection, and returns those that its user holds beyond what they may: the oldest, as an agent that lost its
-// connection makes another before servers notice.
+// connection makes another before servers notice; that one itself, while the user may have none.
 func (c *crowd) came(a arrival, now time.Time) (beyond []connection) {
 	most := mostHeld[a.account]
 	if most == 0 || a.user == "" {
@@ -71,8 +98,12 @@ func (c *crowd) came(a arrival, now time.Time) (beyond []connection) {
 	defer c.mu.Unlock()
 	h := c.users[a.user]
 	if h == nil {
-		h = &holder{account: a.account, name: nameIn(a.jwt)}
-		c.users[a.user] = h
+		h = &holder{account: a.account}
+		h.name, h.leaf = whose(a.jwt, a.kind)
+		c.add(a.user, h)
+	}
+	if now.Sub(h.barred) < barredFor {
+		return []connection{a.at}
 	}
 	if slices.ContainsFunc(h.open, func(o opened) bool { return o.at == a.at }) {
 		return nil
@@ -86,8 +117,28 @@ func (c *crowd) came(a arrival, now time.Time) (beyond []connection) {
 	return beyond
 }
 
+func (c *crowd) add(user string, h *holder) {
+	c.users[user] = h
+	if h.account != subjects.AccountAgents {
+		return
+	}
+	who := agent{h.name, h.leaf}
+	if c.agents[who] == nil {
+		c.agents[who] = map[string]*holder{}
+	}
+	c.agents[who][user] = h
+}
+
+func (c *crowd) remove(user string) {
+	who := agent{c.users[user].name, c.users[user].leaf}
+	delete(c.users, user)
+	if delete(c.agents[who], user); len(c.agents[who]) == 0 {
+		delete(c.agents, who)
+	}
+}
+
 // left takes note of a connection that was closed.
-func (c *crowd) left(user string, at connection) {
+func (c *crowd) left(user string, at connection, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.users[user]
@@ -95,33 +146,35 @@ func (c *crowd) left(user string, at connection) {
 		return
 	}
 	h.open = slices.DeleteFunc(h.open, func(o opened) bool { return o.at == at })
-	if len(h.open) == 0 && h.cut.IsZero() {
-		delete(c.users, user)
+	if h.idle(now) {
+		c.remove(user)
 	}
 }
 
-// cut has all connections of the agents of a member cut, once each.
-func (c *crowd) cut(member string) {
-	c.mu.Lock()
-	kick := c.kick
-	if kick == nil {
-		c.mu.Unlock()
-		return
+// cut has all connections of an agent cut, once each, and for a while those that it makes then.
+func (c *crowd) cut(who agent, now time.Time) {
+	if kick, open := c.give(who, now); len(open) > 0 {
+		kick(open)
 	}
-	var open []connection
-	for _, h := range c.users {
-		if h.account != subjects.AccountAgents || h.name != member {
-			continue
+}
+
+// give gives the connections of an agent up, to be cut in a way.
+func (c *crowd) give(who agent, now time.Time) (kick func([]connection), open []connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kick == nil {
+		return nil, nil
+	}
+	for _, h := range c.agents[who] {
+		if len(h.open) > 0 {
+			h.barred = now
 		}
 		for _, o := range h.open {
 			open = append(open, o.at)
 		}
 		h.open = nil
 	}
-	c.mu.Unlock()
-	if len(open) > 0 {
-		kick(open)
-	}
+	return c.kick, open
 }
 
 // by has connections be cut in a way, nil for none.
@@ -135,7 +188,7 @@ func (c *crowd) by(kick func([]connection)) {
 func (c *crowd) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.users = map[string]*holder{}
+	c.clear()
 }
 
 // beyond are users of whom connections were cut lately, by account and name.
@@ -144,11 +197,10 @@ func (c *crowd) beyond(now time.Time) (users []Holder) {
 	defer c.mu.Unlock()
 	for user, h := range c.users {
 		switch {
-		case h.cut.IsZero():
 		case now.Sub(h.cut) < cutLately:
 			users = append(users, h.told())
-		case len(h.open) == 0:
-			delete(c.users, user)
+		case h.idle(now):
+			c.remove(user)
 		}
 	}
 	return sorted(users)
@@ -170,7 +222,7 @@ func (c *crowd) first(account string) Holder {
 // crowds are the limits of users that are reached.
 func (c *crowd) crowds(now time.Time) (full []Crowd) {
 	for _, user := range c.beyond(now) {
-		full = append(full, Crowd{Account: user.Account, Name: user.Name, Open: user.Open, Most: mostHeld[user.Account]})
+		full = append(full, Crowd{Account: user.Account, Name: user.Name, Leaf: user.Leaf, Open: user.Open, Most: mostHeld[user.Account]})
 	}
 	return full
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"flotilla/subjects"
@@ -15,6 +16,7 @@ import (
 // Holder is a user with their connections.
 type Holder struct {
 	Account, Name string
+	Leaf          bool // the leaf node of that name, and no member
 	Open          int
 }
 
@@ -22,6 +24,7 @@ type Holder struct {
 type Crowd struct {
 	// Account and Name are whose: of the whole server when both are empty, of all users of an account without a name.
 	Account, Name string
+	Leaf          bool // as that of Holder
 	Open, Most    int
 	// First holds most of them, of agents and people that are known; Unsaid have not said yet whose they are.
 	First  Holder
@@ -52,7 +55,8 @@ func (s *Server) whole() Crowd {
 			crowd.Unsaid++
 		case name == subjects.AccountAgents || name == subjects.AccountPeople:
 			if users[c.AuthorizedUser] == nil {
-				users[c.AuthorizedUser] = &Holder{Account: name, Name: nameIn(c.JWT)}
+				user, leaf := whose(c.JWT, c.Kind)
+				users[c.AuthorizedUser] = &Holder{Account: name, Name: user, Leaf: leaf}
 			}
 			users[c.AuthorizedUser].Open++
 		}
@@ -91,6 +95,15 @@ func sorted(users []Holder) []Holder {
 		return cmp.Or(cmp.Compare(b.Open, a.Open), cmp.Compare(a.Account, b.Account), cmp.Compare(a.Name, b.Name))
 	})
 	return users
+}
+
+// whose is the name of the user of a connection of a kind: of a leaf node, or of an agent or a person.
+func whose(token, kind string) (name string, leaf bool) {
+	name = nameIn(token)
+	if kind != kindLeaf {
+		return name, false
+	}
+	return strings.CutPrefix(name, subjects.LeafPrefix)
 }
 
 // nameIn is the name of the user of credentials that a server has taken.

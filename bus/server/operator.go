@@ -258,10 +258,16 @@ func (r *operator) agentsAccount() *jwt.AccountClaims {
 		scope.Key = r.public(roleKeys[role])
 		scope.Role = role
 		scope.Template.Subs = AgentSubscriptions
+		scope.Template.AllowedConnectionTypes = clients()
 		permit(&scope.Template.Permissions, r.fleet.RolePermissions(role, subjects.AgentTemplate))
 		a.SigningKeys.AddScopedSigner(scope)
 	}
 	return a
+}
+
+// clients are the ways in which agents and people connect. As a leaf node nobody would hold a user to anything that clients are held to.
+func clients() jwt.StringList {
+	return jwt.StringList{jwt.ConnectionTypeStandard, jwt.ConnectionTypeWebsocket, jwt.ConnectionTypeInProcess}
 }
 
 func exportType(e subjects.Export) jwt.ExportType {

@@ -82,6 +82,7 @@ func (i *PeopleIssuer) creds(user nkeys.KeyPair, person string, role api.Role, l
 	claims.Name = person
 	claims.IssuerAccount = i.account
 	claims.Subs = PersonSubscriptions
+	claims.AllowedConnectionTypes = clients()
 	if life > 0 {
 		claims.Expires = time.Now().Add(life).Unix()
 	}

@@ -199,7 +199,10 @@ type RawResponse struct {
 const MaxUserName = 63
 
 // rooms are the parts of the hub whose names stand in events where those of people do.
-var rooms = []string{"hub", "door", "registrar", "enroller", "scheduler", "renderer", "roller", "runner", "disruptor", "dispatcher", "reporter", "notifier", "agent", "user"}
+var rooms = []string{
+	"hub", "door", "registrar", "enroller", "scheduler", "renderer", "roller", "runner", "checker", "disruptor", "dispatcher", "reporter", "gauger", "reads",
+	"notifier", "agent", "user",
+}
 
 // CheckUser says what is wrong with the name of a person: 1 to 63 of a-z, A-Z, 0-9 and . _ @ + -, a letter or
 // digit first, and not the name of a part of the hub.

@@ -31,6 +31,7 @@ const (
 	ReasonConnections      = "TooManyConnections"
 	ReasonResealing        = "Resealing"
 	ReasonHeldBack         = "HeldBack"
+	ReasonReadsRefused     = "ReadsRefused"
 	ReasonServerVersion    = "ServerVersion"
 	ReasonSharedCluster    = "SharedCluster"
 	reasonLevelTooLow      = "LevelTooLow"

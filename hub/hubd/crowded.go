@@ -75,7 +75,7 @@ func (h *Hub) crowdedServer(c *server.Crowd) api.Problem {
 		problem.Message += fmt.Sprintf("; %d have not said whose they are", c.Unsaid)
 	}
 	if c.First.Open > 0 {
-		object, _ := userOf(c.First.Account, c.First.Name)
+		object, _ := userOf(c.First.Account, c.First.Name, c.First.Leaf)
 		problem.Message += fmt.Sprintf("; %s holds most, %d", object, c.First.Open)
 	}
 	return problem
@@ -87,7 +87,7 @@ func crowdedUser(c *server.Crowd) api.Problem {
 		Reason:  health.ReasonConnections,
 		Message: fmt.Sprintf("opens more than %s at once, the most that it may have: the oldest are cut", phrase.Count(c.Most, "connection")),
 	}
-	problem.Object, problem.Next = userOf(c.Account, c.Name)
+	problem.Object, problem.Next = userOf(c.Account, c.Name, c.Leaf)
 	return problem
 }
 
@@ -98,9 +98,12 @@ func connectedTo(address string) string {
 }
 
 // userOf is the object of a user, and the command that ends what somebody does in its name.
-func userOf(account, name string) (object, next string) {
-	if account == subjects.AccountPeople {
+func userOf(account, name string, leaf bool) (object, next string) {
+	switch {
+	case account == subjects.AccountPeople:
 		return "user/" + name, "flotilla user renew " + name
+	case leaf:
+		return api.AuditObject(api.AuditServer, name), "nats server report connections"
 	}
 	return api.AuditObject(api.AuditMember, name), "flotilla describe member " + name
 }

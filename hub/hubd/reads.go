@@ -6,41 +6,35 @@ import (
 	"strings"
 	"time"
 
-	"flotilla/bus"
 	"flotilla/bus/reads"
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/health"
-	"flotilla/core/liveness"
 )
 
 // answerReads answers what agents read, whether this hub leads or not, over a connection of its own.
 func (h *Hub) answerReads(ctx context.Context) (func(bool), error) {
-	conn, err := bus.ConnectHub(ctx, h.broker())
-	if err != nil {
-		return nil, err
-	}
-	if h.reads, err = reads.Serve(conn, h.cut); err != nil {
-		conn.Close()
+	var err error
+	if h.reads, err = reads.Serve(ctx, h.broker(), h.cut); err != nil {
 		return nil, err
 	}
 	return func(bool) { h.reads.Stop() }, nil
 }
 
-// cut cuts the connections of the agent of a member, where this hub can.
-func (h *Hub) cut(member string) {
+// cut cuts the connections of the agent of a member, or of a leaf node, where this hub can.
+func (h *Hub) cut(name string, leaf bool) {
 	if h.server != nil {
-		h.server.Cut(member)
+		h.server.Cut(name, leaf)
 	}
 	if h.accounts != nil {
-		h.accounts.Cut(member)
+		h.accounts.Cut(name, leaf)
 	}
 }
 
 // readProblems are whose reads are refused, for the screen of the fleet.
 func (h *Hub) readProblems() (problems []api.Problem) {
 	for _, held := range h.reads.Held() {
-		problem := api.Problem{Object: held.Object, Reason: health.ReasonHeldBack, Message: held.Text(), Next: "nats server list"}
+		problem := api.Problem{Object: held.Object, Reason: health.ReasonReadsRefused, Message: held.Text(), Next: "nats server report connections"}
 		if member, is := memberIn(held.Object); is {
 			problem.Next = "flotilla describe member " + member
 		}
@@ -67,16 +61,19 @@ func (h *Hub) tellReads(ctx context.Context, s *store.Store) error {
 	}
 }
 
+// readsAnswered is the reason of the event that says that no read of somebody was refused of late.
+const readsAnswered = "ReadsAnswered"
+
 // readEvents are the events of those of whom reads are refused now and were not before, and the other way round.
 func readEvents(before, now []reads.Held) (events []api.Audit) {
 	for _, held := range now {
 		if !isAmong(held, before) {
-			events = append(events, readEvent(held, "Warning", liveness.ReasonHeldBack, held.Text()))
+			events = append(events, readEvent(held, "Warning", health.ReasonReadsRefused, held.Text()))
 		}
 	}
 	for _, held := range before {
 		if !isAmong(held, now) {
-			events = append(events, readEvent(held, "Normal", liveness.ReasonFollowedAgain, "no read of it was refused of late"))
+			events = append(events, readEvent(held, "Normal", readsAnswered, "no read of it was refused of late"))
 		}
 	}
 	return events

@@ -17,10 +17,10 @@ func TestWhoseReadsAreRefusedIsToldOnce(t *testing.T) {
 		want        []string
 	}{
 		"nobody":          {},
-		"one more":        {nil, []reads.Held{mallory}, []string{"Warning HeldBack member/mallory mallory"}},
+		"one more":        {nil, []reads.Held{mallory}, []string{"Warning ReadsRefused member/mallory mallory"}},
 		"the same":        {[]reads.Held{mallory}, []reads.Held{later}, nil},
-		"over":            {[]reads.Held{mallory}, nil, []string{"Normal FollowedAgain member/mallory mallory"}},
-		"one for another": {[]reads.Held{mallory}, []reads.Held{edge}, []string{"Warning HeldBack server/edge ", "Normal FollowedAgain member/mallory mallory"}},
+		"over":            {[]reads.Held{mallory}, nil, []string{"Normal ReadsAnswered member/mallory mallory"}},
+		"one for another": {[]reads.Held{mallory}, []reads.Held{edge}, []string{"Warning ReadsRefused server/edge ", "Normal ReadsAnswered member/mallory mallory"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"flotilla/bus/bustest"
 	"flotilla/bus/server"
 	"flotilla/subjects"
 )
@@ -30,34 +31,52 @@ type rawLeaf struct {
 	said *bufio.Reader
 }
 
-// rawLeaf links to a server with credentials.
+// rawLeaf links to a server with credentials, which takes them.
 func (s *system) rawLeaf(t *testing.T, to, creds string) *rawLeaf {
 	t.Helper()
-	conn, err := net.Dial("tcp", s.links[to])
+	l, lines, closed := s.linked(t, to, creds)
+	require.False(t, closed, "%q", lines)
+	return l
+}
+
+// linked links to a server with credentials, and returns what the server says of it.
+func (s *system) linked(t *testing.T, to, creds string) (l *rawLeaf, lines []string, closed bool) {
+	t.Helper()
+	conn, said, err := connectLeaf(s.links[to], creds)
 	require.NoError(t, err)
 	closes := time.AfterFunc(time.Minute, func() { _ = conn.Close() })
 	t.Cleanup(func() { closes.Stop(); _ = conn.Close() })
-	l := &rawLeaf{T: t, conn: conn, said: bufio.NewReader(conn)}
+	l = &rawLeaf{T: t, conn: conn, said: said}
+	lines, closed = l.answered()
+	return l, lines, closed
+}
+
+// connectLeaf shows credentials at an address for leaf nodes.
+func connectLeaf(address, creds string) (conn net.Conn, said *bufio.Reader, err error) {
+	if conn, err = net.Dial("tcp", address); err != nil {
+		return nil, nil, err
+	}
+	said = bufio.NewReader(conn)
 	var info struct {
 		Nonce string `json:"nonce"`
 	}
-	line, err := l.said.ReadString('\n')
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(line, "INFO ")), &info), line)
-	token, err := jwt.ParseDecoratedJWT([]byte(creds))
-	require.NoError(t, err)
-	key, err := jwt.ParseDecoratedUserNKey([]byte(creds))
-	require.NoError(t, err)
-	signature, err := key.Sign([]byte(info.Nonce))
-	require.NoError(t, err)
-	connect, err := json.Marshal(map[string]any{
+	line, err := said.ReadString('\n')
+	token, tokenErr := jwt.ParseDecoratedJWT([]byte(creds))
+	key, keyErr := jwt.ParseDecoratedUserNKey([]byte(creds))
+	if err = errors.Join(err, tokenErr, keyErr); err == nil {
+		err = json.Unmarshal([]byte(strings.TrimPrefix(line, "INFO ")), &info)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	signature, _ := key.Sign([]byte(info.Nonce)) // with a seed it always can
+	connect, _ := json.Marshal(map[string]any{
 		"version": "2.15.2", "jwt": token, "sig": base64.RawURLEncoding.EncodeToString(signature), "server_id": "RAW", "name": "raw", "headers": true, "protocol": 1,
 	})
-	require.NoError(t, err)
-	l.send("CONNECT %s\r\n", connect)
-	lines, closed := l.answered()
-	require.False(t, closed, "%q", lines)
-	return l
+	if _, err = fmt.Fprintf(conn, "CONNECT %s\r\n", connect); err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	return conn, said, nil
 }
 
 func (l *rawLeaf) send(format string, args ...any) {
@@ -104,43 +123,76 @@ func (l *rawLeaf) sent(wants string, from *nats.Conn, subject string) (lines []s
 	return lines
 }
 
-// Whoever links to a server as a leaf node, with what a leaf node or an agent has, and keeps to no permission, stores nothing in the name of a
-// member that is not theirs, and is sent nothing that is for one. The rest goes through.
+// leafCreds are credentials of leaf node edge, for oslo and bergen.
+func (s *system) leafCreds(t *testing.T) string {
+	t.Helper()
+	made := filepath.Join(t.TempDir(), "edge")
+	_, err := server.MakeLeaf(s.accounts, made, server.Leaf{Name: "edge", URLs: []string{"nats://" + s.links["single"]}, Members: []string{"oslo", "bergen"}})
+	require.NoError(t, err)
+	creds, err := os.ReadFile(filepath.Join(made, "agents.creds"))
+	require.NoError(t, err)
+	return string(creds)
+}
+
+// Whoever links to a server with what a leaf node has, and keeps to no permission, stores nothing in the name of a member that is not theirs, and
+// is sent nothing that is for one. The rest goes through.
 func TestARawLeafNodeIsHeldToItsPermissions(t *testing.T) {
 	s := newSystem(t, "single")
 	s.hub("hub-1")
 	s.admin()
-	made := filepath.Join(t.TempDir(), "edge")
-	_, err := server.MakeLeaf(s.accounts, made, server.Leaf{Name: "edge", URLs: []string{"nats://" + s.links["single"]}, Members: []string{"oslo", "bergen"}})
-	require.NoError(t, err)
-	leaf, err := os.ReadFile(filepath.Join(made, "agents.creds"))
-	require.NoError(t, err)
+	creds := s.leafCreds(t)
 	f := subjects.Fleet{Name: fleetName}
 	hub, unbound := s.client(s.url(), filepath.Join(s.accounts, "hub.creds"), ""), s.unbound(subjects.AccountAgents, s.url())
-	for name, creds := range map[string]string{"leaf": string(leaf), "agent": s.agentCreds(t, "oslo")} {
-		t.Run(name, func(t *testing.T) {
-			heard := make(chan *nats.Msg, 64)
-			_, err := hub.NC.ChanSubscribe(f.BucketSubject(subjects.Heartbeat, "*"), heard)
-			require.NoError(t, err)
-			require.NoError(t, hub.NC.Flush())
-			for _, subject := range []string{f.BucketSubject(subjects.Heartbeat, "rome"), f.Command("oslo", "placement"), "$JS.API.STREAM.NAMES"} {
-				l := s.rawLeaf(t, "single", creds)
-				l.publish(subject, name)
-				lines, _ := l.answered()
-				require.Contains(t, fmt.Sprint(lines), `Permissions Violation for Publish to "`+subject+`"`)
-			}
-			s.rawLeaf(t, "single", creds).publish(f.BucketSubject(subjects.Heartbeat, "oslo"), name)
-			m := <-heard
-			require.Equal(t, f.BucketSubject(subjects.Heartbeat, "oslo"), m.Subject)
-			require.Equal(t, name, string(m.Data))
-			require.Empty(t, heard)
-			for _, subject := range []string{f.Command("rome", "placement"), subjects.Inbox("rome") + ".1"} {
-				for _, wants := range []string{subject, "flotilla.>", "_INBOX.>", ">"} {
-					require.Empty(t, s.rawLeaf(t, "single", creds).sent(wants, unbound, subject), "%s was asked for", wants)
-				}
-			}
-			own := subjects.Inbox("oslo") + ".1"
-			require.Equal(t, []string{"LMSG " + own + " 3", "its"}, s.rawLeaf(t, "single", creds).sent(own, unbound, own))
-		})
+	heard := make(chan *nats.Msg, 64)
+	_, err := hub.NC.ChanSubscribe(f.BucketSubject(subjects.Heartbeat, "*"), heard)
+	require.NoError(t, err)
+	require.NoError(t, hub.NC.Flush())
+	for _, subject := range []string{f.BucketSubject(subjects.Heartbeat, "rome"), f.Command("oslo", "placement"), "$JS.API.STREAM.NAMES"} {
+		l := s.rawLeaf(t, "single", creds)
+		l.publish(subject, "leaf")
+		lines, _ := l.answered()
+		require.Contains(t, fmt.Sprint(lines), `Permissions Violation for Publish to "`+subject+`"`)
 	}
+	s.rawLeaf(t, "single", creds).publish(f.BucketSubject(subjects.Heartbeat, "oslo"), "leaf")
+	m := <-heard
+	require.Equal(t, f.BucketSubject(subjects.Heartbeat, "oslo"), m.Subject)
+	require.Equal(t, "leaf", string(m.Data))
+	require.Empty(t, heard)
+	for _, subject := range []string{f.Command("rome", "placement"), subjects.Inbox("rome") + ".1"} {
+		for _, wants := range []string{subject, "flotilla.>", "_INBOX.>", ">"} {
+			require.Empty(t, s.rawLeaf(t, "single", creds).sent(wants, unbound, subject), "%s was asked for", wants)
+		}
+	}
+	own := subjects.Inbox("oslo") + ".1"
+	require.Equal(t, []string{"LMSG " + own + " 3", "its"}, s.rawLeaf(t, "single", creds).sent(own, unbound, own))
+}
+
+// Agents and people do not link up as leaf nodes do, where they would not be held to what clients are.
+func TestNobodyButALeafNodeLinks(t *testing.T) {
+	s := newSystem(t, "single")
+	require.NoError(t, s.hub("hub-1").WaitLeading(bustest.Context(t)))
+	_, person := s.person(s.admin(), "paula", s.url())
+	for name, creds := range map[string]string{"agent": s.agentCreds(t, "oslo"), "person": person} {
+		_, lines, closed := s.linked(t, "single", creds)
+		require.True(t, closed, name)
+		require.Contains(t, fmt.Sprint(lines), "Authorization Violation", name)
+	}
+}
+
+// Of the links of one leaf node the oldest are cut.
+func TestALeafNodeHasSoManyLinks(t *testing.T) {
+	s := newSystem(t, "single")
+	require.NoError(t, s.hub("hub-1").WaitLeading(bustest.Context(t)))
+	s.admin()
+	creds := s.leafCreds(t)
+	first := s.rawLeaf(t, "single", creds)
+	for range server.AgentConnections {
+		s.rawLeaf(t, "single", creds)
+	}
+	bustest.Eventually(t, func() error {
+		if _, closed := first.answered(); !closed {
+			return errors.New("the oldest is not cut")
+		}
+		return nil
+	})
 }
