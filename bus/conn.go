@@ -186,6 +186,9 @@ func (c *Conn) handlers() []nats.Option {
 				report(nc, err)
 				return
 			}
+			if errors.Is(err, nats.ErrBadHeaderMsg) {
+				return // who sends it may send it a thousand times, and it is refused as what it is
+			}
 			line := c.Log.Error().Err(err)
 			if sub != nil {
 				line = line.Str("subject", sub.Subject)

@@ -53,20 +53,13 @@ func (c *Conn) Direct(ctx context.Context, stream, subject string) (DirectMessag
 	return DirectMessage{Value: m.Data, Header: m.Header, Sequence: sequence}, nil
 }
 
-// oneTry is how long one of several that may answer is waited for.
-const oneTry = AskTimeout / 3
-
-// read asks until somebody answers, for AskTimeout at most: hubs, who answer what agents read, come and go, and one that stands still is asked
-// in vain.
+// read asks until somebody is there to answer, for AskTimeout at most: hubs, who answer what agents read, come and go.
 func (c *Conn) read(ctx context.Context, subject string) (m *nats.Msg, err error) {
 	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
 	for retry := (loop.Backoff{Most: time.Second}); ; {
-		try, done := context.WithTimeout(ctx, oneTry)
-		m, err = c.NC.RequestWithContext(try, subject, nil)
-		done()
-		again := errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded)
-		if !again || !retry.Wait(ctx) {
+		m, err = c.NC.RequestWithContext(ctx, subject, nil)
+		if !errors.Is(err, nats.ErrNoResponders) || !retry.Wait(ctx) {
 			return m, err
 		}
 	}

@@ -9,12 +9,13 @@ import (
 	"flotilla/bus"
 )
 
-// brake says whether a connection is to read nothing for now. What servers cannot send they keep, up to a bound, and meanwhile hold those back
-// who send it; what is read and finds no room is lost.
+// brake says whether a connection is to read nothing for now. What a server cannot send it keeps, up to a bound, and meanwhile holds the
+// clients back that send it; what is read and finds no room is lost.
 type brake func() bool
 
-// brakeFor is the pause before a brake is asked again.
-const brakeFor = 500 * time.Microsecond
+// brakeFor is the pause before a brake is asked again, brakeMost for how long at most one reading waits: what clears the way may itself wait for
+// a connection that begins anew.
+const brakeFor, brakeMost = 500 * time.Microsecond, time.Second
 
 // option has a connection heed it, in the process of a server or, where that is nil, beyond it.
 func (b brake) option(server bus.Embedded) nats.Option {
@@ -56,7 +57,7 @@ type brakedConn struct {
 }
 
 func (c *brakedConn) Read(p []byte) (int, error) {
-	for c.brake() {
+	for began := time.Now(); c.brake() && time.Since(began) < brakeMost; {
 		<-time.After(brakeFor)
 	}
 	return c.Conn.Read(p)

@@ -3,6 +3,7 @@ package reads
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -28,16 +29,17 @@ func (h held) note(object string, now time.Time) {
 	h[object] = times
 }
 
+// sweep forgets those of whom no read was refused within the last minute.
+func (h held) sweep(now time.Time) {
+	maps.DeleteFunc(h, func(_ string, times struct{ since, last time.Time }) bool { return now.Sub(times.last) >= heldFor })
+}
+
 // Held are those of whom reads were refused within the last minute, by object.
 func (r *Reader) Held() (all []Held) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.conn.Now()
+	r.held.sweep(r.conn.Now())
 	for object, times := range r.held {
-		if now.Sub(times.last) >= heldFor {
-			delete(r.held, object)
-			continue
-		}
 		all = append(all, Held{object, times.since})
 	}
 	slices.SortFunc(all, func(a, b Held) int { return cmp.Compare(a.Object, b.Object) })

@@ -25,7 +25,7 @@ const (
 	// mostAtOnce is how many reads of all members are answered at once.
 	mostAtOnce = 32
 	// mostPending is how many reads of all members are not looked at yet before the connection reads no more for a moment.
-	mostPending = 4 << 10
+	mostPending, mostPendingBytes = 4 << 10, 16 << 20
 	// unit is what reads are counted in, bytes.
 	unit = 4 << 10
 	// sweepEvery is how often those who read nothing any more are forgotten.
@@ -97,7 +97,7 @@ func Serve(ctx context.Context, o bus.Options, cut Cut) (*Reader, error) {
 	asked, err := r.conn.NC.QueueSubscribe(f.AllReadings(), "hubs", r.take)
 	if err == nil {
 		asked.SetClosedHandler(func(string) { close(r.left) })
-		err = r.conn.NC.Flush()
+		err = errors.Join(asked.SetPendingLimits(-1, -1), r.conn.NC.Flush()) // the brake sees to both
 	}
 	if err != nil {
 		cancel()
@@ -114,8 +114,8 @@ func (r *Reader) full() bool {
 	if asked == nil {
 		return false
 	}
-	pending, _, err := asked.Pending()
-	return err == nil && pending >= mostPending
+	pending, bytes, err := asked.Pending()
+	return err == nil && (pending >= mostPending || bytes >= mostPendingBytes)
 }
 
 // leaveWithin is how long at most it takes to leave reads to other hubs.
@@ -136,11 +136,23 @@ func (r *Reader) leave() {
 func (r *Reader) Stop() {
 	r.leave()
 	r.end()
+	for _, of := range r.drop() {
+		r.refuse(of.reply, bus.StatusNoResponders, "") // another hub answers
+	}
+	_ = r.conn.NC.FlushTimeout(leaveWithin)
 	r.conn.Close()
-	r.mu.Lock()
-	r.desks = nil // nothing begins any more
-	r.mu.Unlock()
 	r.running.Wait()
+}
+
+// drop takes all that waits; nothing begins any more.
+func (r *Reader) drop() (waiting []read) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.desks {
+		waiting, d.waiting = append(waiting, d.waiting...), nil
+	}
+	r.desks = nil
+	return waiting
 }
 
 // take has a read wait for its turn, or refuses it.
@@ -150,7 +162,12 @@ func (r *Reader) take(m *nats.Msg) {
 		r.refuse(m.Reply, statusNothing, "expected a stream and a subject")
 		return
 	}
-	name, leaf := sender(m.Header.Get(bus.HeaderInfo))
+	info, said := said(m)
+	if !said {
+		_ = r.conn.NC.Publish(m.Reply, nil)
+		return
+	}
+	name, leaf := sender(info)
 	whose := objectOf(name, leaf)
 	if member != "" { // whoever asks: each member behind a leaf node has its own place
 		whose = objectOf(member, false)
@@ -161,12 +178,14 @@ func (r *Reader) take(m *nats.Msg) {
 	} else if r.wait(whose, read{stream, subject, m.Reply, now}) {
 		return
 	}
+	// Others speak over the links of a leaf node too: they are cut for what all of them have waiting together.
+	cuts := name != "" && (!leaf || member == "" && len(m.Data) == 0)
 	if !r.note(whose, now) {
 		// Of a flood the least that there is: servers keep for minutes what nobody answered, and reads of others wait behind this.
 		_ = r.conn.NC.Publish(m.Reply, nil)
 		return
 	}
-	if name != "" && r.cut != nil {
+	if cuts && r.cut != nil {
 		r.cut(name, leaf)
 	}
 	r.respond(&nats.Msg{Subject: m.Reply, Header: why})
@@ -246,6 +265,18 @@ func (r *Reader) sweep(now time.Time) {
 	}
 	r.swept = now
 	maps.DeleteFunc(r.desks, func(_ string, d *desk) bool { return !d.busy && d.sent.Full(now) })
+	r.held.sweep(now)
+}
+
+// lineOf is what stands around what a server says of a request that has no other header.
+var lineOf = len("NATS/1.0\r\n" + bus.HeaderInfo + ": " + "\r\n\r\n")
+
+// said is what a server says of who sends a read. Clients end lines, and headers, where servers do not: so it is what the server says only if
+// nothing else stands in the header, seen or not.
+func said(m *nats.Msg) (info string, ok bool) {
+	info = m.Header.Get(bus.HeaderInfo)
+	sent := m.Size() - len(m.Subject) - len(m.Reply) - len(m.Data)
+	return info, len(m.Header) == 1 && sent == lineOf+len(info) && !strings.Contains(info, bus.HeaderInfo)
 }
 
 // sender is who reads, as servers say: the member of an agent, or the leaf node that speaks for its agents. It is looked at for each read of a
@@ -262,7 +293,10 @@ func sender(info string) (name string, leaf bool) {
 // serve answers what waits at a desk, until nothing does.
 func (r *Reader) serve(ctx context.Context, d *desk) {
 	for {
-		next, pause, more := r.next(d)
+		next, late, pause, more := r.next(d)
+		for _, of := range late {
+			r.tooLate(of)
+		}
 		if !more {
 			return
 		}
@@ -279,8 +313,11 @@ func (r *Reader) serve(ctx context.Context, d *desk) {
 	}
 }
 
-// inSlot answers a read once there is a slot, and says how much it sent.
+// inSlot answers a read, once there is a slot where a server is to be asked, and says how much it sent.
 func (r *Reader) inSlot(ctx context.Context, next read) (size int) {
+	if known := r.cache.find(next.stream, next.subject); known != nil {
+		return r.give(next, known)
+	}
 	select {
 	case <-ctx.Done():
 		return 0
@@ -291,7 +328,9 @@ func (r *Reader) inSlot(ctx context.Context, next read) (size int) {
 		r.tooLate(next)
 		return 0
 	}
-	return r.answer(ctx, next)
+	answer := r.ask(ctx, next)
+	r.cache.keep(next.stream, next.subject, answer)
+	return r.give(next, answer)
 }
 
 // late says that nobody waits for the answer any more.
@@ -299,33 +338,28 @@ func (of *read) late(now time.Time) bool { return now.Sub(of.asked) > bus.AskTim
 
 func (r *Reader) tooLate(of read) { r.refuse(of.reply, statusLate, "it waited too long, ask again") }
 
-// next takes the next read that somebody still waits for, or says how long to pause before. Without one the desk is left.
-func (r *Reader) next(d *desk) (next read, pause time.Duration, more bool) {
+// next takes the next read that somebody still waits for, and those before it that nobody does, or says how long to pause before. Without one
+// the desk is left.
+func (r *Reader) next(d *desk) (next read, late []read, pause time.Duration, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.conn.Now()
 	for len(d.waiting) > 0 && d.waiting[0].late(now) {
-		r.tooLate(d.waiting[0])
-		d.waiting = d.waiting[1:]
+		late, d.waiting = append(late, d.waiting[0]), d.waiting[1:]
 	}
 	switch pause = sent.Next(&d.sent, now).Sub(now); {
 	case len(d.waiting) == 0:
 		d.waiting, d.busy = nil, false
-		return read{}, 0, false
+		return read{}, late, 0, false
 	case pause > 0:
-		return read{}, pause, true
+		return read{}, late, pause, true
 	}
 	next, d.waiting = d.waiting[0], d.waiting[1:]
-	return next, 0, true
+	return next, late, 0, true
 }
 
-// answer answers a read as a server would, and says how much it sent.
-func (r *Reader) answer(ctx context.Context, of read) (size int) {
-	answer := r.cache.find(of.stream, of.subject)
-	if answer == nil {
-		answer = r.ask(ctx, of)
-		r.cache.keep(of.stream, of.subject, answer)
-	}
+// give answers a read as a server would, and says how much it sent.
+func (r *Reader) give(of read, answer *nats.Msg) (size int) {
 	r.respond(&nats.Msg{Subject: of.reply, Header: answer.Header, Data: answer.Data})
 	return len(answer.Data)
 }

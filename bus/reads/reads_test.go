@@ -88,31 +88,6 @@ func TestTooManyReadsAreRefused(t *testing.T) {
 	require.Equal(t, "reads more than a hub sends it, which is 8 MiB at once and 16 MiB a second: beyond 64 reads that wait more are refused", held[0].Text())
 }
 
-// A read that a hub took which stands still is answered by another one.
-func TestAReadThatIsSwallowedIsAskedAgain(t *testing.T) {
-	server := bustest.Start(t)
-	server.Lead(t)
-	hub := server.Hub(t)
-	subject := place(t, hub, 100)
-	server.Reads.Stop()
-	taken := make(chan *nats.Msg, 1)
-	still, err := hub.NC.ChanQueueSubscribe(names.AllReadings(), "hubs", taken)
-	require.NoError(t, err)
-	require.NoError(t, hub.NC.Flush())
-	oslo, err := server.AgentOptions(t, "oslo").Connect("oslo", nats.CustomInboxPrefix(subjects.Inbox("oslo")))
-	require.NoError(t, err)
-	t.Cleanup(oslo.Close)
-	found := make(chan error, 1)
-	go func() {
-		_, err := oslo.Direct(bustest.Context(t), names.BucketStream(subjects.Content), subject)
-		found <- err
-	}()
-	bustest.Within(t, taken, "the read")
-	require.NoError(t, still.Unsubscribe())
-	server.ReadAnew(t)
-	require.NoError(t, bustest.Within(t, found, "the content"))
-}
-
 // A member is sent so much at once, and then so much a second.
 func TestWhatIsReadHasARate(t *testing.T) {
 	server := bustest.Start(t)

@@ -12,6 +12,7 @@ import (
 // is sent there sent once more, so the two together bound by how much a user multiplies what others say.
 const (
 	AgentConnections    = 4
+	LeafConnections     = 16 // several servers may share what one leaf node has
 	AgentSubscriptions  = 16
 	PersonConnections   = 64
 	PersonSubscriptions = 32
@@ -83,6 +84,14 @@ func (h *holder) idle(now time.Time) bool {
 	return len(h.open) == 0 && now.Sub(h.cut) >= cutLately && now.Sub(h.barred) >= barredFor
 }
 
+// most is how many connections the user may hold.
+func (h *holder) most() int {
+	if h.leaf {
+		return LeafConnections
+	}
+	return mostHeld[h.account]
+}
+
 func (h *holder) told() Holder {
 	return Holder{Account: h.account, Name: h.name, Leaf: h.leaf, Open: len(h.open)}
 }
@@ -90,8 +99,7 @@ func (h *holder) told() Holder {
 // came takes note of a connection, and returns those that its user holds beyond what they may: the oldest, as an agent that lost its
 // connection makes another before servers notice; that one itself, while the user may have none.
 func (c *crowd) came(a arrival, now time.Time) (beyond []connection) {
-	most := mostHeld[a.account]
-	if most == 0 || a.user == "" {
+	if mostHeld[a.account] == 0 || a.user == "" {
 		return nil
 	}
 	c.mu.Lock()
@@ -110,7 +118,7 @@ func (c *crowd) came(a arrival, now time.Time) (beyond []connection) {
 	}
 	h.open = append(h.open, a.opened)
 	slices.SortStableFunc(h.open, func(a, b opened) int { return a.since.Compare(b.since) }) // as they were opened, not as they were heard of
-	for len(h.open) > most {
+	for len(h.open) > h.most() {
 		beyond, h.cut = append(beyond, h.open[0].at), now
 		h.open = slices.Delete(h.open, 0, 1)
 	}
@@ -222,7 +230,8 @@ func (c *crowd) first(account string) Holder {
 // crowds are the limits of users that are reached.
 func (c *crowd) crowds(now time.Time) (full []Crowd) {
 	for _, user := range c.beyond(now) {
-		full = append(full, Crowd{Account: user.Account, Name: user.Name, Leaf: user.Leaf, Open: user.Open, Most: mostHeld[user.Account]})
+		h := holder{account: user.Account, leaf: user.Leaf}
+		full = append(full, Crowd{Account: user.Account, Name: user.Name, Leaf: user.Leaf, Open: user.Open, Most: h.most()})
 	}
 	return full
 }

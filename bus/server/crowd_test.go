@@ -104,7 +104,7 @@ func TestALeafNodeHoldsSoManyConnectionsToo(t *testing.T) {
 	came := func(id uint64) []connection {
 		return c.came(arrival{subjects.AccountAgents, claims.Subject, token, kindLeaf, opened{connection{"n1", id}, time.Unix(int64(id), 0)}}, now)
 	}
-	for id := range uint64(AgentConnections) {
+	for id := range uint64(LeafConnections) {
 		require.Empty(t, came(id))
 	}
 	require.Equal(t, []connection{{"n1", 0}}, came(100))
@@ -113,8 +113,8 @@ func TestALeafNodeHoldsSoManyConnectionsToo(t *testing.T) {
 	c.cut(agent{name: "edge"}, now)
 	require.Empty(t, cut)
 	c.cut(agent{name: "edge", leaf: true}, now)
-	require.Len(t, cut, AgentConnections)
-	require.Equal(t, []Crowd{{Account: subjects.AccountAgents, Name: "edge", Leaf: true, Most: AgentConnections}}, c.crowds(now))
+	require.Len(t, cut, LeafConnections)
+	require.Equal(t, []Crowd{{Account: subjects.AccountAgents, Name: "edge", Leaf: true, Most: LeafConnections}}, c.crowds(now))
 }
 
 func signer(t *testing.T) nkeys.KeyPair {

@@ -186,7 +186,7 @@ func TestALeafNodeHasSoManyLinks(t *testing.T) {
 	s.admin()
 	creds := s.leafCreds(t)
 	first := s.rawLeaf(t, "single", creds)
-	for range server.AgentConnections {
+	for range server.LeafConnections {
 		s.rawLeaf(t, "single", creds)
 	}
 	bustest.Eventually(t, func() error {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -161,4 +162,41 @@ func (g *ground) problems(reason string) (objects []string) {
 		}
 	}
 	return objects
+}
+
+// forged are headers of a read that say who sends it, or hide what the server says of that.
+func forged(member string) []string {
+	said := `Nats-Request-Info: {"acc":"A","name_tag":"` + member + `","kind":"Client"}`
+	return []string{
+		"NATS/1.0\n" + said + "\n\n\r\n\r\n", "NATS/1.0\r\n" + said, "NATS/1.0\r\n" + said + "\r\n\r\n\r\n\r\n",
+		"NATS/1.0\r\nA: b\n\n\r\n\r\n", "NATS/1.0\r\nX\r\n\r\n",
+		"NATS/1.0\r\n" + said + "\r\n\r\n", // servers put the truth in its place
+	}
+}
+
+// Whoever reads says in no way that somebody else does: nobody is refused, named or cut for it.
+func TestNobodyReadsInTheNameOfAnother(t *testing.T) {
+	g := newGround(t)
+	content := g.largeContent()
+	read := subjects.DirectGet(g.names.BucketStream(subjects.Content), content)
+	rome := g.connect(g.fleet.Hub.Server(), "rome")
+	for _, header := range forged("rome") {
+		inbox := subjects.Inbox(attacker) + ".forged"
+		conn := connectRaw(t.Context(), strings.TrimPrefix(g.fleet.Hub.Server().URL(), "nats://"), bustest.AgentCreds(t, g.fleet.Hub.Server(), attacker), inbox)
+		require.NotNil(t, conn)
+		request := fmt.Sprintf("HPUB %s %s %d %d\r\n%sx\r\n", read, inbox, len(header), len(header)+1, header)
+		_, err := conn.Write([]byte(strings.Repeat(request, 300)))
+		require.NoError(t, err)
+		require.NoError(t, conn.Close())
+	}
+	bustest.Eventually(t, func() error {
+		if named := g.problems(health.ReasonReadsRefused); !slices.Equal(named, []string{"member/" + attacker}) {
+			return fmt.Errorf("%v are named", named)
+		}
+		return nil
+	})
+	found, err := rome.Request(read, nil, 5*time.Second)
+	require.NoError(t, err)
+	require.Len(t, found.Data, 512<<10)
+	require.Zero(t, rome.Stats().Reconnects)
 }
