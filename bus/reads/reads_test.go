@@ -1,7 +1,7 @@
 package reads_test
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,19 +12,11 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/reads"
 	"flotilla/subjects"
 )
 
 var names = subjects.Fleet{Name: bustest.Fleet}
-
-// place is where content of so many bytes is stored.
-func place(t *testing.T, c *bus.Conn, size int) string {
-	t.Helper()
-	subject := names.BucketSubject(subjects.Content, fmt.Sprintf("%064x", size))
-	_, err := c.JS.Publish(bustest.Context(t), subject, bytes.Repeat([]byte("x"), size))
-	require.NoError(t, err)
-	return subject
-}
 
 // What agents read comes from the streams, with all headers, and what is not there is answered as servers do. That a server could read more
 // at once, from elsewhere, or to another place does not help who asks for it: a read has no body.
@@ -33,7 +25,7 @@ func TestReadsAreAnsweredAsServersDo(t *testing.T) {
 	server.Lead(t)
 	hub := server.Hub(t)
 	agent, _ := bustest.Raw(t, server, "oslo")
-	subject, stream := place(t, hub, 100), names.BucketStream(subjects.Content)
+	subject, stream := bustest.StoreContent(t, hub, 100), names.BucketStream(subjects.Content)
 	direct, err := hub.NC.Request(subjects.DirectGet(stream, subject), nil, time.Minute)
 	require.NoError(t, err)
 	found, err := agent.Request(subjects.DirectGet(stream, subject), nil, time.Minute)
@@ -62,7 +54,7 @@ func TestTooManyReadsAreRefused(t *testing.T) {
 	server := bustest.Start(t)
 	server.Lead(t)
 	r := server.Reads
-	large, small := place(t, server.Hub(t), 900<<10), place(t, server.Hub(t), 10)
+	large, small := bustest.StoreContent(t, server.Hub(t), 900<<10), bustest.StoreContent(t, server.Hub(t), 10)
 	stream := names.BucketStream(subjects.Content)
 	mallory, _ := bustest.Raw(t, server, "mallory")
 	answers := make(chan *nats.Msg, 1000)
@@ -92,7 +84,7 @@ func TestTooManyReadsAreRefused(t *testing.T) {
 func TestWhatIsReadHasARate(t *testing.T) {
 	server := bustest.Start(t)
 	server.Lead(t)
-	subject := place(t, server.Hub(t), 1<<20-1024)
+	subject := bustest.StoreContent(t, server.Hub(t), 1<<20-1024)
 	oslo, _ := bustest.Raw(t, server, "oslo")
 	began := time.Now()
 	for range 20 {
@@ -101,4 +93,100 @@ func TestWhatIsReadHasARate(t *testing.T) {
 		require.Empty(t, found.Header.Get(bus.HeaderStatus))
 	}
 	require.GreaterOrEqual(t, time.Since(began), 600*time.Millisecond, "20 MiB are 8 at once and 12 at 16 a second")
+}
+
+// Who reads while no hub answers is answered by the next that does.
+func TestAReadWaitsForAHub(t *testing.T) {
+	server := bustest.Start(t)
+	server.Lead(t)
+	subject := bustest.StoreContent(t, server.Hub(t), 100)
+	oslo, err := server.AgentOptions(t, "oslo").Connect("oslo", nats.CustomInboxPrefix(subjects.Inbox("oslo")))
+	require.NoError(t, err)
+	t.Cleanup(oslo.Close)
+	server.Reads.Stop()
+	_, err = oslo.NC.Request(subjects.DirectGet(names.BucketStream(subjects.Content), subject), nil, time.Minute)
+	require.ErrorIs(t, err, nats.ErrNoResponders)
+	asked, found := oslo.NC.Stats().OutMsgs, make(chan error, 1)
+	go func() {
+		_, err := oslo.Direct(bustest.Context(t), names.BucketStream(subjects.Content), subject)
+		found <- err
+	}()
+	bustest.Eventually(t, func() error {
+		if oslo.NC.Stats().OutMsgs == asked {
+			return errors.New("it did not ask")
+		}
+		return nil
+	})
+	server.ReadAnew(t)
+	require.NoError(t, bustest.Within(t, found, "the content"))
+}
+
+// flood has a member ask so often for a subject, with a body, and returns where the answers come.
+func flood(t *testing.T, server *bustest.Server, subject string, times int, body []byte) (answers chan *nats.Msg) {
+	t.Helper()
+	mallory, _ := bustest.Raw(t, server, "mallory")
+	inbox := subjects.Inbox("mallory") + ".x"
+	answers = make(chan *nats.Msg, times)
+	_, err := mallory.ChanSubscribe(inbox, answers)
+	require.NoError(t, err)
+	for range times {
+		require.NoError(t, mallory.PublishRequest(subjects.DirectGet(names.BucketStream(subjects.Content), subject), inbox, body))
+	}
+	require.NoError(t, mallory.Flush())
+	return answers
+}
+
+// A hub that leaves has whoever waits ask another one at once.
+func TestAHubThatLeavesAnswersWhatWaits(t *testing.T) {
+	server := bustest.Start(t)
+	server.Lead(t)
+	const asked = 40 // of 900 KiB, of which the first nine are sent at once
+	answers := flood(t, server, bustest.StoreContent(t, server.Hub(t), 900<<10), asked, nil)
+	counts := map[string]int{}
+	counts[bustest.Within(t, answers, "the first").Header.Get(bus.HeaderStatus)]++
+	server.Reads.Stop()
+	for range asked - 1 {
+		counts[bustest.Within(t, answers, "another").Header.Get(bus.HeaderStatus)]++
+	}
+	require.GreaterOrEqual(t, counts[bus.StatusNoResponders], 20, "%v", counts)
+	require.Equal(t, asked, counts[""]+counts[bus.StatusNoResponders], "%v", counts)
+}
+
+// While a hub does not get on, servers keep what comes, and none of it is lost.
+func TestOfAFloodSoMuchIsRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked, body            int
+		least, messages, bytes int // that wait, and no more: what one reading holds comes on top
+	}{
+		"of many reads":  {asked: 20_000, least: 4096, messages: 4096 + 512, bytes: 16 << 20},
+		"of large reads": {asked: 60, body: 900 << 10, least: 16, messages: 4096, bytes: 18 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := bustest.Start(t)
+			server.Lead(t)
+			subject := bustest.StoreContent(t, server.Hub(t), 10)
+			server.Reads.Stop()
+			goesOn := make(chan struct{})
+			o := server.TCP()
+			o.CA = server.CAFile()
+			r, err := reads.Serve(bustest.Context(t), o, func(string, bool) { <-goesOn })
+			require.NoError(t, err)
+			t.Cleanup(r.Stop)
+			answers := flood(t, server, subject, c.asked, make([]byte, c.body))
+			bustest.Eventually(t, func() error {
+				if messages, bytes := r.Pending(); messages < c.least {
+					return fmt.Errorf("%d wait, %d bytes", messages, bytes)
+				}
+				return nil
+			})
+			require.Never(t, func() bool {
+				messages, bytes := r.Pending()
+				return messages > c.messages || bytes > c.bytes
+			}, 300*time.Millisecond, 5*time.Millisecond)
+			close(goesOn)
+			for range c.asked {
+				bustest.Within(t, answers, "an answer")
+			}
+		})
+	}
 }

@@ -2,20 +2,19 @@ package brokers
 
 import (
 	"bufio"
-	"encoding/base64"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
@@ -42,7 +41,7 @@ func (s *system) rawLeaf(t *testing.T, to, creds string) *rawLeaf {
 // linked links to a server with credentials, and returns what the server says of it.
 func (s *system) linked(t *testing.T, to, creds string) (l *rawLeaf, lines []string, closed bool) {
 	t.Helper()
-	conn, said, err := connectLeaf(s.links[to], creds)
+	conn, said, err := connectLeaf(t.Context(), s.links[to], creds)
 	require.NoError(t, err)
 	closes := time.AfterFunc(time.Minute, func() { _ = conn.Close() })
 	t.Cleanup(func() { closes.Stop(); _ = conn.Close() })
@@ -52,31 +51,8 @@ func (s *system) linked(t *testing.T, to, creds string) (l *rawLeaf, lines []str
 }
 
 // connectLeaf shows credentials at an address for leaf nodes.
-func connectLeaf(address, creds string) (conn net.Conn, said *bufio.Reader, err error) {
-	if conn, err = net.Dial("tcp", address); err != nil {
-		return nil, nil, err
-	}
-	said = bufio.NewReader(conn)
-	var info struct {
-		Nonce string `json:"nonce"`
-	}
-	line, err := said.ReadString('\n')
-	token, tokenErr := jwt.ParseDecoratedJWT([]byte(creds))
-	key, keyErr := jwt.ParseDecoratedUserNKey([]byte(creds))
-	if err = errors.Join(err, tokenErr, keyErr); err == nil {
-		err = json.Unmarshal([]byte(strings.TrimPrefix(line, "INFO ")), &info)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, conn.Close())
-	}
-	signature, _ := key.Sign([]byte(info.Nonce)) // with a seed it always can
-	connect, _ := json.Marshal(map[string]any{
-		"version": "2.15.2", "jwt": token, "sig": base64.RawURLEncoding.EncodeToString(signature), "server_id": "RAW", "name": "raw", "headers": true, "protocol": 1,
-	})
-	if _, err = fmt.Fprintf(conn, "CONNECT %s\r\n", connect); err != nil {
-		return nil, nil, errors.Join(err, conn.Close())
-	}
-	return conn, said, nil
+func connectLeaf(ctx context.Context, address, creds string) (conn net.Conn, said *bufio.Reader, err error) {
+	return bustest.Wire(ctx, address, []byte(creds), map[string]any{"version": "2.15.2", "server_id": "RAW", "name": "raw"})
 }
 
 func (l *rawLeaf) send(format string, args ...any) {
@@ -195,4 +171,29 @@ func TestALeafNodeHasSoManyLinks(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Others speak over the links of a leaf node, which stay when one agent behind it asks for what it may not.
+func TestALeafNodeIsNotCutForOneOfItsAgents(t *testing.T) {
+	s := newSystem(t, "single")
+	require.NoError(t, s.hub("hub-1").WaitLeading(bustest.Context(t)))
+	admin, creds := s.admin(), s.leafCreds(t)
+	f := subjects.Fleet{Name: fleetName}
+	for _, at := range []struct{ stream, subject, named string }{
+		{f.Stream(subjects.Commands), f.CommandDelta("oslo", 0), "member/oslo"},
+		{f.BucketStream(subjects.Content), f.BucketSubject(subjects.Content, strings.Repeat("0", 64)), "server/edge"},
+	} {
+		l := s.rawLeaf(t, "single", creds)
+		for range 10 {
+			l.publish(subjects.DirectGet(at.stream, at.subject)+" "+subjects.Inbox("oslo")+".1", "a body")
+		}
+		bustest.Eventually(t, func() error {
+			if named := s.refused(admin); !slices.Contains(named, at.named) {
+				return fmt.Errorf("%v are named", named)
+			}
+			return nil
+		})
+		lines, closed := l.answered()
+		require.False(t, closed, "%q", lines)
+	}
 }

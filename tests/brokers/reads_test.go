@@ -1,7 +1,6 @@
 package brokers
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +31,7 @@ func (s *system) floods(t *testing.T, creds, read string) (stop func(), links *a
 	for _, listens := range []bool{true, false} {
 		stops = append(stops, bustest.InBackground(t, func(ctx context.Context) {
 			for ctx.Err() == nil {
-				conn, said, err := connectLeaf(s.links["single"], creds)
+				conn, said, err := connectLeaf(ctx, s.links["single"], creds)
 				if err != nil {
 					continue
 				}
@@ -66,21 +65,13 @@ func TestALeafNodeThatReadsWithoutEndIsCut(t *testing.T) {
 	t.Cleanup(rome.Close)
 	f := subjects.Fleet{Name: fleetName}
 	stop, links := s.floods(t, s.leafCreds(t), s.largeContent())
-	status := func() (refused []string) {
-		for _, p := range ask[api.FleetStatus](t, admin, api.VerbStatus, nil).Problems {
-			if p.Reason == health.ReasonReadsRefused {
-				refused = append(refused, p.Object)
-			}
-		}
-		return refused
-	}
 	bustest.Eventually(t, func() error {
-		if refused := status(); len(refused) == 0 || links.Load() < 10 {
+		if refused := s.refused(admin); len(refused) == 0 || links.Load() < 10 {
 			return fmt.Errorf("over %d links, reads of %v are refused", links.Load(), refused)
 		}
 		return nil
 	})
-	require.Equal(t, []string{"server/edge"}, status())
+	require.Equal(t, []string{"server/edge"}, s.refused(admin))
 	stop()
 	elsewhere := func() error {
 		_, err := rome.Direct(bustest.Context(t), f.Stream(subjects.Commands), f.CommandDelta("rome", 0))
@@ -125,15 +116,22 @@ func TestAnAgentThatReadsWithoutEndIsCutOnServersOfOnesOwn(t *testing.T) {
 	require.False(t, oslo.IsClosed())
 }
 
+// refused are those whose reads are refused, as the screen of the fleet says.
+func (s *system) refused(admin *bus.Conn) (objects []string) {
+	s.Helper()
+	for _, p := range ask[api.FleetStatus](s.TB, admin, api.VerbStatus, nil).Problems {
+		if p.Reason == health.ReasonReadsRefused {
+			objects = append(objects, p.Object)
+		}
+	}
+	return objects
+}
+
 // largeContent stores 512 KiB of content, and returns where it is read.
 func (s *system) largeContent() (read string) {
 	s.Helper()
-	f := subjects.Fleet{Name: fleetName}
-	content := f.BucketSubject(subjects.Content, strings.Repeat("0", 64))
-	hub := s.client(s.url(), filepath.Join(s.accounts, "hub.creds"), "")
-	_, err := hub.JS.Publish(bustest.Context(s), content, bytes.Repeat([]byte("x"), 512<<10))
-	require.NoError(s, err)
-	return subjects.DirectGet(f.BucketStream(subjects.Content), content)
+	content := bustest.StoreContent(s, s.client(s.url(), filepath.Join(s.accounts, "hub.creds"), ""), 512<<10)
+	return subjects.DirectGet(subjects.Fleet{Name: fleetName}.BucketStream(subjects.Content), content)
 }
 
 // reader connects as the agent of a member, once.

@@ -1,11 +1,7 @@
 package hostile
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -17,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/jwt/v2"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
@@ -73,41 +68,16 @@ func (g *ground) readWithoutEnd(stream, subject string, listens bool) (stop func
 
 // connectRaw connects with credentials, hears what comes to an inbox and throws it away. It returns nil when that fails.
 func connectRaw(ctx context.Context, address string, creds []byte, inbox string) net.Conn {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	conn, said, err := bustest.Wire(ctx, address, creds, map[string]any{"no_responders": true})
 	if err != nil {
 		return nil
 	}
-	said := bufio.NewReaderSize(conn, 64<<10)
-	line, err := said.ReadString('\n')
-	var info struct {
-		Nonce string `json:"nonce"`
-	}
-	if err == nil {
-		err = json.Unmarshal([]byte(strings.TrimPrefix(line, "INFO ")), &info)
-	}
-	token, _ := jwt.ParseDecoratedJWT(creds)
-	key, keyErr := jwt.ParseDecoratedUserNKey(creds)
-	if err != nil || keyErr != nil {
-		_ = conn.Close()
-		return nil
-	}
-	signature, _ := key.Sign([]byte(info.Nonce))
-	connect, _ := json.Marshal(map[string]any{"jwt": token, "sig": base64.RawURLEncoding.EncodeToString(signature), "headers": true, "no_responders": true, "protocol": 1})
-	if _, err = fmt.Fprintf(conn, "CONNECT %s\r\nSUB %s 1\r\n", connect, inbox); err != nil {
+	if _, err = fmt.Fprintf(conn, "SUB %s 1\r\n", inbox); err != nil {
 		_ = conn.Close()
 		return nil
 	}
 	go func() { _, _ = io.Copy(io.Discard, said); _ = conn.Close() }()
 	return conn
-}
-
-// largeContent stores 512 KiB of content, and returns its subject.
-func (g *ground) largeContent() (subject string) {
-	g.Helper()
-	subject = g.names.BucketSubject(subjects.Content, strings.Repeat("0", 64))
-	_, err := g.hub.JS.Publish(bustest.Context(g), subject, bytes.Repeat([]byte("x"), 512<<10))
-	require.NoError(g, err)
-	return subject
 }
 
 // What a member asks for and has not been sent yet is bounded: one that asks for the largest content without end takes no memory of the hub,
@@ -121,7 +91,7 @@ func TestReadsWithoutEndAreBounded(t *testing.T) {
 func readsAreBounded(t *testing.T, listens bool) {
 	t.Helper()
 	g := newGround(t)
-	content := g.largeContent()
+	content := bustest.StoreContent(g, g.hub, 512<<10)
 	before, most := memory(), uint64(0)
 	stop, began := g.readWithoutEnd(g.names.BucketStream(subjects.Content), content, listens), elsewhen.Now()
 	var worst time.Duration
@@ -177,7 +147,7 @@ func forged(member string) []string {
 // Whoever reads says in no way that somebody else does: nobody is refused, named or cut for it.
 func TestNobodyReadsInTheNameOfAnother(t *testing.T) {
 	g := newGround(t)
-	content := g.largeContent()
+	content := bustest.StoreContent(g, g.hub, 512<<10)
 	read := subjects.DirectGet(g.names.BucketStream(subjects.Content), content)
 	rome := g.connect(g.fleet.Hub.Server(), "rome")
 	for _, header := range forged("rome") {
