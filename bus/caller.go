@@ -1,17 +1,12 @@
 package bus
 
 import (
-	"encoding/json"
 	"fmt"
-	"net"
 
 	"flotilla/core/api"
 
 	"github.com/nats-io/nats.go/micro"
 )
-
-// HeaderInfo is what a server says of who sends a request through an import that shares it.
-const HeaderInfo = "Nats-Request-Info"
 
 // caller is who sent a request: its subject says so, which servers let only them publish to.
 func (s *Service) caller(r micro.Request) (api.Caller, error) {
@@ -26,7 +21,14 @@ func (s *Service) caller(r micro.Request) (api.Caller, error) {
 	if err := fits(by); err != nil {
 		return by, err
 	}
-	by.Key, by.Address = SaidOf(r.Headers().Get(HeaderInfo))
+	info, ok := saidOfRequest(r)
+	if !ok {
+		return by, &api.Failure{
+			Code: api.CodeInvalid, Message: "request " + by.Verb + ": found a header with lines that hide others, expected lines that end with CR LF, and 16 at most",
+			Next: "ask with flotilla, or with a client library of NATS",
+		}
+	}
+	by.Key, by.Address = SaidOf(info)
 	return by, nil
 }
 
@@ -44,19 +46,4 @@ func fits(by api.Caller) error {
 		return nil
 	}
 	return failure
-}
-
-// SaidOf is the user's key and the address in what the server says; empty where it says nothing.
-func SaidOf(info string) (key, address string) {
-	var said struct {
-		User string `json:"user"`
-		Host string `json:"host"`
-	}
-	if json.Unmarshal([]byte(info), &said) != nil {
-		return "", ""
-	}
-	if net.ParseIP(said.Host) == nil {
-		said.Host = "" // a connection within the hub's process
-	}
-	return said.User, said.Host
 }

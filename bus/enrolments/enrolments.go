@@ -94,7 +94,11 @@ func (s *Enrolments) arrived(m *nats.Msg) {
 		return
 	}
 	e := &Enrolment{Member: member, conn: s.conn, reply: m.Reply}
-	_, e.Address = bus.SaidOf(m.Header.Get(bus.HeaderInfo))
+	info, ok := bus.Said(m, m.Size())
+	if !ok {
+		return // it would say that somebody else asks
+	}
+	_, e.Address = bus.SaidOf(info)
 	if err := json.Unmarshal(m.Data, &e.Ask); err != nil || e.Ask.Kind != api.KindEnrolmentRequest {
 		return
 	}

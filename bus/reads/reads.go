@@ -162,8 +162,8 @@ func (r *Reader) take(m *nats.Msg) {
 		r.refuse(m.Reply, statusNothing, "expected a stream and a subject")
 		return
 	}
-	info, said := said(m)
-	if !said {
+	info, said := bus.Said(m, m.Size())
+	if !said || len(m.Header) != 1 { // who reads sends no header
 		_ = r.conn.NC.Publish(m.Reply, nil)
 		return
 	}
@@ -266,17 +266,6 @@ func (r *Reader) sweep(now time.Time) {
 	r.swept = now
 	maps.DeleteFunc(r.desks, func(_ string, d *desk) bool { return !d.busy && d.sent.Full(now) })
 	r.held.sweep(now)
-}
-
-// lineOf is what stands around what a server says of a request that has no other header.
-var lineOf = len("NATS/1.0\r\n" + bus.HeaderInfo + ": " + "\r\n\r\n")
-
-// said is what a server says of who sends a read. Clients end lines, and headers, where servers do not: so it is what the server says only if
-// nothing else stands in the header, seen or not.
-func said(m *nats.Msg) (info string, ok bool) {
-	info = m.Header.Get(bus.HeaderInfo)
-	sent := m.Size() - len(m.Subject) - len(m.Reply) - len(m.Data)
-	return info, len(m.Header) == 1 && sent == lineOf+len(info) && !strings.Contains(info, bus.HeaderInfo)
 }
 
 // sender is who reads, as servers say: the member of an agent, or the leaf node that speaks for its agents. It is looked at for each read of a

@@ -1,0 +1,111 @@
+package bus_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+const (
+	truth = `Nats-Request-Info: {"acc":"A","host":"10.0.0.1","user":"UTRUE","name_tag":"anna"}`
+	lie   = `Nats-Request-Info: {"acc":"A","host":"9.9.9.9","user":"UFALSE","name_tag":"rome"}`
+)
+
+// byServer is a header as a server passes it on: it puts what it says of the sender in the place of the last line end that clients send.
+func byServer(sent string) string { return sent[:len(sent)-2] + truth + "\r\n\r\n" }
+
+// Whatever a client sends before the server's line, nothing but the server's line is believed.
+func TestOnlyWhatAServerSaysIsBelieved(t *testing.T) {
+	short := strings.Repeat("a:\n", 200)
+	for _, c := range []struct {
+		name, sent string
+		believed   bool
+	}{
+		{"no header", "NATS/1.0\r\n\r\n", true},
+		{"a header", "NATS/1.0\r\nFlotilla-Request: r1\r\n\r\n", true},
+		{"no space after the colon", "NATS/1.0\r\nFlotilla-Request:r1\r\n\r\n", true},
+		{"16 values", "NATS/1.0\r\n" + strings.Repeat("A:b\r\n", 15) + "\r\n", true},
+		{"17 values", "NATS/1.0\r\n" + strings.Repeat("A:b\r\n", 16) + "\r\n", false},
+		{"a line before the server's", "NATS/1.0\r\nA: b\n" + lie + "\r\n\r\n", false},
+		{"a header that ends before the server's line", "NATS/1.0\r\nA: b\n\n\r\n\r\n", false},
+		{"a lie, and an end before the truth", "NATS/1.0\nA: b\n" + lie + "\n\n\r\n\r\n", false},
+		{"short lines that make room for the truth", "NATS/1.0\n" + short + lie + "\n\n\r\n\r\n", false},
+		{"the truth on the line of a lie", "NATS/1.0\r\n" + lie + "xx", false},
+		{"the truth on the line of a key", "NATS/1.0\r\nX-xx", false},
+		{"the truth on the line of a value", "NATS/1.0\nA: b\n" + lie + "\nX: yxx", false},
+		{"an end and a second header", "NATS/1.0\r\n\r\nNATS/1.0\r\n" + lie + "\r\n\r\n", false},
+	} {
+		arrived := byServer(c.sent)
+		header, err := nats.DecodeHeadersMsg([]byte(arrived))
+		require.NoError(t, err, c.name)
+		m := &nats.Msg{Subject: "a.b", Reply: "c", Header: header, Data: []byte("body")}
+		info, ok := bus.Said(m, len(arrived)+len("a.bcbody"))
+		require.Equal(t, c.believed, ok, "%s: %s", c.name, info)
+		if ok {
+			require.Equal(t, truth, "Nats-Request-Info: "+info, c.name)
+		}
+	}
+}
+
+// A person who writes the protocol themselves is taken for whom the server knows, or is refused.
+func TestNobodyAsksInTheNameOfAnother(t *testing.T) {
+	server := bustest.Start(t)
+	asked := everyVerb(t, server)
+	creds, key, err := server.PersonCreds("anna", api.RoleViewer, 0)
+	require.NoError(t, err)
+	inbox := subjects.PersonInbox("anna") + ".r"
+	conn, said, err := bustest.Wire(t.Context(), strings.TrimPrefix(server.URL(), "nats://"), creds, map[string]any{"no_responders": true})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	_, err = fmt.Fprintf(conn, "SUB %s 1\r\n", inbox)
+	require.NoError(t, err)
+	ask := func(header string) (code string) {
+		f := subjects.Fleet{Name: bustest.Fleet}
+		_, err := fmt.Fprintf(conn, "HPUB %s %s %d %d\r\n%s{}\r\n", f.API(api.RoleViewer, "anna", api.VerbWhoami), inbox, len(header), len(header)+2, header)
+		require.NoError(t, err)
+		return codeOf(t, said)
+	}
+	require.Empty(t, ask("NATS/1.0\r\nFlotilla-Request: r1\r\n\r\n"))
+	calls, by := asked.taken()
+	require.Len(t, calls, 1)
+	require.Equal(t, []string{key, "127.0.0.1"}, []string{by.Key, by.Address})
+	for i, hidden := range []string{"Flotilla-Request: r1\nA: b\n" + lie + "\r\n\r\n", "Flotilla-Request: r1\n\n\r\n\r\n", "Flotilla-Request: r1\n" + lie + "\n\n\r\n\r\n"} {
+		require.Equal(t, api.CodeInvalid, ask("NATS/1.0\r\n"+hidden), i)
+	}
+	calls, _ = asked.taken()
+	require.Len(t, calls, 1)
+}
+
+// codeOf reads what comes over a connection up to an answer, and returns the code of its refusal.
+func codeOf(t *testing.T, said *bufio.Reader) string {
+	t.Helper()
+	for {
+		line, err := said.ReadString('\n')
+		require.NoError(t, err)
+		var subject, sid string
+		var header, all int
+		if n, _ := fmt.Sscanf(line, "HMSG %s %s %d %d", &subject, &sid, &header, &all); n == 4 {
+			text := make([]byte, all)
+			_, err := io.ReadFull(said, text)
+			require.NoError(t, err)
+			found, err := nats.DecodeHeadersMsg(text[:header])
+			require.NoError(t, err)
+			return found.Get(micro.ErrorCodeHeader)
+		}
+		if strings.HasPrefix(line, "MSG ") {
+			return ""
+		}
+		require.False(t, strings.HasPrefix(line, "-ERR"), line)
+	}
+}
