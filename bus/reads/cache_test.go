@@ -36,6 +36,15 @@ func TestContentThatIsReadIsKept(t *testing.T) {
 	require.NotNil(t, c.find("content", "large"))
 }
 
+// Answers of a few bytes take more than these.
+func TestSmallContentTakesRoomToo(t *testing.T) {
+	c := newCache("content")
+	for i := range 100_000 {
+		c.keep("content", fmt.Sprint(i), &nats.Msg{Data: []byte("small")})
+	}
+	require.Less(t, len(c.young)+len(c.aged), 2*mostCached/besideData+1)
+}
+
 func TestWhoReads(t *testing.T) {
 	for info, want := range map[string]string{
 		`{"acc":"A","user":"U","name":"flotilla-agent/oslo","name_tag":"oslo","kind":"Client"}`: "member/oslo",

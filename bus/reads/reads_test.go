@@ -80,6 +80,26 @@ func TestTooManyReadsAreRefused(t *testing.T) {
 	require.Equal(t, "reads more than a hub sends it, which is 8 MiB at once and 16 MiB a second: beyond 64 reads that wait more are refused", held[0].Text())
 }
 
+// Content that many are given waits for no server, however many reads do.
+func TestWhatWasReadWaitsForNobody(t *testing.T) {
+	server := bustest.Start(t)
+	server.Lead(t)
+	known, other := bustest.StoreContent(t, server.Hub(t), 100), bustest.StoreContent(t, server.Hub(t), 200)
+	read := func(member, subject string) (*nats.Msg, error) {
+		agent, _ := bustest.Raw(t, server, member)
+		return agent.Request(subjects.DirectGet(names.BucketStream(subjects.Content), subject), nil, time.Second)
+	}
+	_, err := read("oslo", known)
+	require.NoError(t, err)
+	server.Reads.TakeSlots()
+	defer server.Reads.FreeSlots()
+	found, err := read("rome", known)
+	require.NoError(t, err)
+	require.Len(t, found.Data, 100)
+	_, err = read("bonn", other)
+	require.ErrorIs(t, err, nats.ErrTimeout)
+}
+
 // A member is sent so much at once, and then so much a second.
 func TestWhatIsReadHasARate(t *testing.T) {
 	server := bustest.Start(t)

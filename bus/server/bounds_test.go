@@ -102,6 +102,9 @@ func TestCredentialsTakeSoMuchAndNoMore(t *testing.T) {
 
 	require.NoError(t, s.Server.Restart())
 	hold(t, s.URL(), subjects.Inbox("mallory"), agent, 3*server.AgentConnections).stay(t, server.AgentConnections)
+	require.NotEmpty(t, s.Crowds())
+	s.Shutdown()
+	require.Empty(t, s.Crowds(), "nobody is connected to a server that is down")
 }
 
 // A server takes so many connections, whoever's they are, and says who holds most. Those that have not said whose they are make room.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/lines"
 	"flotilla/bus/streams"
 	"flotilla/subjects"
 
@@ -172,7 +173,7 @@ func (s *Server) run() error {
 	if err != nil {
 		return err
 	}
-	started.SetLoggerV2(natsLog{s.o.Log}, false, false, false)
+	started.SetLoggerV2(natsLog{s.o.Log, &lines.Bound{}}, false, false, false)
 	if err := s.settle(started); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/lines"
 )
 
 // Cache mirrors a bucket, or part of a stream, that agents write. Keys that hold wildcards are dropped.
@@ -18,6 +19,7 @@ type Cache struct {
 	from   source
 	mirror *Mirror
 	feed   *Feed
+	lines  lines.Bound // of what cannot be decoded, by key
 
 	mu        sync.RWMutex
 	listeners []func(key string)
@@ -47,7 +49,7 @@ func NewCache(c *bus.Conn, bucket string) *Cache { return newCache(c, BucketSour
 func NewInventories(c *bus.Conn) *Cache { return newCache(c, inventorySource(c.Fleet)) }
 
 func newCache(c *bus.Conn, from source) *Cache {
-	cache := &Cache{conn: c, from: from}
+	cache := &Cache{conn: c, from: from, lines: lines.Bound{Now: c.Now}}
 	cache.mirror = NewMirror(cache.changed)
 	cache.feed = NewFeed(c, from, cache.mirror)
 	return cache

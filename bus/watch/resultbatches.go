@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"flotilla/bus"
+	"flotilla/bus/lines"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -48,7 +49,7 @@ type ResultRefusal struct {
 
 // NewResults returns an empty cache of the single results, and what fills it.
 func NewResults(c *bus.Conn) (*Cache, *ResultBatches) {
-	cache := &Cache{conn: c, from: BucketSource(c.Fleet, subjects.Result)}
+	cache := &Cache{conn: c, from: BucketSource(c.Fleet, subjects.Result), lines: lines.Bound{Now: c.Now}}
 	cache.mirror = NewMirror(cache.changed)
 	b := &ResultBatches{conn: c, mirror: cache.mirror, held: map[string]heldBatch{}}
 	b.turns = newTurns(b.unpack)

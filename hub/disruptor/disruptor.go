@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"flotilla/bus/lines"
 	"flotilla/bus/loop"
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
@@ -93,6 +94,7 @@ type Disruptor struct {
 	provisioning *provisioning
 	fleet        *fleet
 	awaited      *awaited
+	lines        lines.Bound // of what cannot be read, by member
 	// countedAll says that all members were counted since there are NodePools.
 	counting   sync.Mutex
 	countedAll bool
@@ -117,7 +119,7 @@ func New(store *store.Store, o Options) *Disruptor {
 	}
 	d := &Disruptor{
 		store: store, options: o.withDefaults(), records: newRecords(store), roster: roster{members: map[string]*memberState{}},
-		fleet: newFleet(), awaited: newAwaited(),
+		fleet: newFleet(), awaited: newAwaited(), lines: lines.Bound{Now: store.Now},
 	}
 	d.provisioning = newProvisioning(d.records, store.Content)
 	d.feed = watch.NewNodeFeed(store.Conn, sink{d})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"flotilla/bus/lines"
 	"flotilla/bus/loop"
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
@@ -59,7 +60,8 @@ type Reporter struct {
 	changes watch.Changes              // of placements
 	// followed are placements; each is used by one worker at a time.
 	followed watch.Kept[placement]
-	began    time.Time // when Run did
+	began    time.Time   // when Run did
+	lines    lines.Bound // of what cannot be read, by member
 
 	mu     sync.Mutex
 	warned map[string]time.Time // by member: when it was warned of last
@@ -78,7 +80,7 @@ func New(store *store.Store, o Options) *Reporter {
 	}
 	r := &Reporter{
 		store: store, options: o, records: newRecords(store),
-		suspect: map[string]struct{}{}, warned: map[string]time.Time{},
+		suspect: map[string]struct{}{}, warned: map[string]time.Time{}, lines: lines.Bound{Now: store.Now},
 	}
 	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed, Runs: o.Runs})
 	return r
