@@ -3,6 +3,7 @@ package bus
 import (
 	"fmt"
 
+	"flotilla/bus/said"
 	"flotilla/core/api"
 
 	"github.com/nats-io/nats.go/micro"
@@ -21,14 +22,14 @@ func (s *Service) caller(r micro.Request) (api.Caller, error) {
 	if err := fits(by); err != nil {
 		return by, err
 	}
-	info, ok := saidOfRequest(r)
+	info, ok := said.ByRequest(r)
 	if !ok {
 		return by, &api.Failure{
 			Code: api.CodeInvalid, Message: "request " + by.Verb + ": found a header with lines that hide others, expected lines that end with CR LF, and 16 at most",
 			Next: "ask with flotilla, or with a client library of NATS",
 		}
 	}
-	by.Key, by.Address = SaidOf(info)
+	by.Key, by.Address = said.Who(info)
 	return by, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/said"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -94,11 +95,11 @@ func (s *Enrolments) arrived(m *nats.Msg) {
 		return
 	}
 	e := &Enrolment{Member: member, conn: s.conn, reply: m.Reply}
-	info, ok := bus.Said(m, m.Size())
+	info, ok := said.By(m, m.Size())
 	if !ok {
 		return // it would say that somebody else asks
 	}
-	_, e.Address = bus.SaidOf(info)
+	_, e.Address = said.Who(info)
 	if err := json.Unmarshal(m.Data, &e.Ask); err != nil || e.Ask.Kind != api.KindEnrolmentRequest {
 		return
 	}

@@ -31,16 +31,17 @@ type count struct {
 	leftOut int
 }
 
-// Of returns a line that somebody causes, or nil, which logs nothing, where they caused too many of late. Their next line says how many were left out.
-func (b *Bound) Of(who string, line *zerolog.Event) *zerolog.Event {
+// Of begins a line that somebody causes, or returns nil, which logs nothing, where they caused too many of late. Their next line says how many
+// were left out.
+func (b *Bound) Of(who string, begin func() *zerolog.Event) *zerolog.Event {
 	leftOut, logs := b.count(who)
 	switch {
 	case !logs:
-		return line.Discard()
+		return nil
 	case leftOut > 0:
-		return line.Int("leftOut", leftOut)
+		return begin().Int("leftOut", leftOut)
 	}
-	return line
+	return begin()
 }
 
 func (b *Bound) count(who string) (leftOut int, logs bool) {

@@ -31,7 +31,7 @@ func (b *bounded) cause(who string, times int) []string {
 	b.log.Reset()
 	log := zerolog.New(&b.log)
 	for range times {
-		b.Of(who, log.Error()).Str("member", who).Msg("it cannot be read")
+		b.Of(who, log.Error).Str("member", who).Msg("it cannot be read")
 	}
 	return strings.FieldsFunc(b.log.String(), func(r rune) bool { return r == '\n' })
 }

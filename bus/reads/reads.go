@@ -14,6 +14,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/said"
 	"flotilla/core/api"
 	"flotilla/core/pace"
 	"flotilla/subjects"
@@ -162,8 +163,8 @@ func (r *Reader) take(m *nats.Msg) {
 		r.refuse(m.Reply, statusNothing, "expected a stream and a subject")
 		return
 	}
-	info, said := bus.Said(m, m.Size())
-	if !said || len(m.Header) != 1 { // who reads sends no header
+	info, ok := said.By(m, m.Size())
+	if !ok || len(m.Header) != 1 { // who reads sends no header
 		_ = r.conn.NC.Publish(m.Reply, nil)
 		return
 	}

@@ -30,6 +30,8 @@ type bouncer struct {
 	names map[string]string // of accounts, by public key
 	crowd *crowd
 	log   zerolog.Logger
+	// here lists the connections of the server of this process; nil where there are others, which are asked.
+	here func() (of server.ServerInfo, conns []*server.ConnInfo)
 }
 
 // hear begins to hear who comes and who leaves.
@@ -45,14 +47,15 @@ func (b *bouncer) hear() error {
 func (b *bouncer) opened(m *nats.Msg) {
 	var e server.ConnectEventMsg
 	if json.Unmarshal(m.Data, &e) == nil && ofUser(e.Client.Kind) && e.Client.Start != nil {
-		b.came(arrival{b.names[e.Client.Account], e.Client.User, e.Client.Jwt, e.Client.Kind, opened{connection{e.Server.ID, e.Client.ID}, *e.Client.Start}})
+		b.came(arrival{b.names[e.Client.Account], e.Client.User, e.Client.Jwt, e.Client.Kind, opened{at: connection{e.Server.ID, e.Client.ID}, since: *e.Client.Start}})
 	}
 }
 
 func (b *bouncer) closed(m *nats.Msg) {
 	var e server.DisconnectEventMsg
 	if json.Unmarshal(m.Data, &e) == nil {
-		b.crowd.left(e.Client.User, connection{e.Server.ID, e.Client.ID}, time.Now())
+		of := traffic{messages: e.Received.Msgs, bytes: e.Received.Bytes}
+		b.crowd.left(e.Client.User, connection{e.Server.ID, e.Client.ID}, of, time.Now())
 	}
 }
 
@@ -77,44 +80,64 @@ func (b *bouncer) kick(all []connection) {
 }
 
 // count has all servers list who is there, and counts them.
-func (b *bouncer) count() error {
+func (b *bouncer) count() error { return b.list(true, b.take) }
+
+// list has all servers list who is there, with their credentials if need be, and hands each page on.
+func (b *bouncer) list(credentials bool, take func(of server.ServerInfo, conns []*server.ConnInfo)) error {
 	for offset, more := 0, true; more; offset += pageOfList {
 		more = false
-		request, _ := json.Marshal(server.ConnzOptions{Username: true, Offset: offset, Limit: pageOfList}) // numbers alone
+		request, _ := json.Marshal(server.ConnzOptions{Username: credentials, Offset: offset, Limit: pageOfList}) // numbers alone
 		answers, err := gather(b.nc, subjects.ListConnections, request)
 		if err != nil {
 			return err
 		}
 		for _, text := range answers {
-			listed, err := b.take(text)
-			if err != nil {
-				return err
+			var answer struct {
+				Server server.ServerInfo `json:"server"`
+				Data   server.Connz      `json:"data"`
 			}
-			more = more || listed == pageOfList
+			if err := json.Unmarshal(text, &answer); err != nil {
+				return fmt.Errorf("the connections of a server: %w", err)
+			}
+			take(answer.Server, answer.Data.Conns)
+			more = more || len(answer.Data.Conns) == pageOfList
 		}
 	}
 	return nil
 }
 
 // take counts those whom a server lists.
-func (b *bouncer) take(list []byte) (listed int, err error) {
-	var answer struct {
-		Server server.ServerInfo `json:"server"`
-		Data   server.Connz      `json:"data"`
-	}
-	if err := json.Unmarshal(list, &answer); err != nil {
-		return 0, fmt.Errorf("the connections of a server: %w", err)
-	}
-	for _, c := range answer.Data.Conns {
+func (b *bouncer) take(of server.ServerInfo, conns []*server.ConnInfo) {
+	for _, c := range conns {
 		if ofUser(c.Kind) {
-			b.came(arrival{b.names[c.Account], c.AuthorizedUser, c.JWT, c.Kind, opened{connection{answer.Server.ID, c.Cid}, c.Start}})
+			b.came(arrival{b.names[c.Account], c.AuthorizedUser, c.JWT, c.Kind, opened{connection{of.ID, c.Cid}, c.Start, trafficOf(c).weighs()}})
 		}
 	}
-	return len(answer.Data.Conns), nil
+}
+
+func trafficOf(c *server.ConnInfo) traffic { return traffic{c.InMsgs, c.InBytes, c.Pending} }
+
+// look has all servers list what was sent and not taken, and cuts who has too much of it.
+func (b *bouncer) look() error {
+	found := map[connection]traffic{}
+	note := func(of server.ServerInfo, conns []*server.ConnInfo) {
+		for _, c := range conns {
+			found[connection{of.ID, c.Cid}] = trafficOf(c)
+		}
+	}
+	if b.here != nil {
+		note(b.here())
+	} else if err := b.list(false, note); err != nil {
+		return err
+	}
+	if kick, beyond := b.crowd.look(found, time.Now()); len(beyond) > 0 {
+		kick(beyond)
+	}
+	return nil
 }
 
 // watch hears who comes, and counts who is there: at once, and each time that it is asked again, as what was said while the connection
-// was away was not heard. Stop closes the connection.
+// was away was not heard; and it looks at what they send. Stop closes the connection.
 func (b *bouncer) watch(again nudges) (stop func(), err error) {
 	if err := b.hear(); err != nil {
 		return nil, err
@@ -124,12 +147,22 @@ func (b *bouncer) watch(again nudges) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var counting sync.WaitGroup
 	counting.Go(func() {
+		every := askEvery
+		if b.here != nil {
+			every = lookEvery
+		}
+		looks := time.NewTicker(every)
+		defer looks.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-again:
 				b.countAgain(ctx)
+			case <-looks.C:
+				if err := b.look(); err != nil {
+					b.log.Debug().Err(err).Msg("looking at what who is connected sends")
+				}
 			}
 		}
 	})
@@ -177,7 +210,7 @@ func (s *Server) startBouncer() error {
 	if err != nil {
 		return err
 	}
-	b := &bouncer{nc: conn.NC, names: s.realm.accountNames(), crowd: s.crowd, log: s.o.Log}
+	b := &bouncer{nc: conn.NC, names: s.realm.accountNames(), crowd: s.crowd, log: s.o.Log, here: s.traffic}
 	if s.stopBouncer, err = b.watch(again); err != nil {
 		conn.Close()
 	}

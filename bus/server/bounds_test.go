@@ -107,6 +107,23 @@ func TestCredentialsTakeSoMuchAndNoMore(t *testing.T) {
 	require.Empty(t, s.Crowds(), "nobody is connected to a server that is down")
 }
 
+// Who sends without end is cut, and cut again where they come back; nobody else is.
+func TestWhoSendsWithoutEndIsCut(t *testing.T) {
+	s := bustest.Start(t)
+	other := hold(t, s.URL(), subjects.Inbox("oslo"), bustest.AgentCreds(t, s.Server, "oslo"), 1)
+	mallory := bustest.AgentCreds(t, s.Server, "mallory")
+	subject := subjects.Fleet{Name: bustest.Fleet}.BucketSubject(subjects.Heartbeat, "mallory")
+	h := hold(t, s.URL(), subjects.Inbox("mallory"), mallory, 2)
+	began := time.Now()
+	for h.conns[0].Publish(subject, []byte("{}")) == nil {
+		require.Less(t, time.Since(began), time.Minute)
+	}
+	h.stay(t, 0)
+	hold(t, s.URL(), subjects.Inbox("mallory"), mallory, 2).stay(t, 0)
+	require.Equal(t, []server.Crowd{{Account: subjects.AccountAgents, Name: "mallory", Most: server.AgentConnections, Excess: server.ExcessMessages}}, s.Crowds())
+	other.stay(t, 1)
+}
+
 // A server takes so many connections, whoever's they are, and says who holds most. Those that have not said whose they are make room.
 func TestAServerTakesSoManyConnections(t *testing.T) {
 	s := bustest.Start(t, func(o *server.Options) { o.MaxConnections = 16 })

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/core/pace"
 	"flotilla/subjects"
 )
 
@@ -45,6 +46,7 @@ type arrival struct {
 type opened struct {
 	at    connection
 	since time.Time
+	sent  int64 // as traffic weighs it, when it was looked at last
 }
 
 // crowd are the connections of users. Its methods may be called from any goroutine.
@@ -75,13 +77,15 @@ type holder struct {
 	account, name string
 	leaf          bool      // a leaf node, which is no agent
 	open          []opened  // the oldest first
-	cut           time.Time // when one was cut last, of too many
+	cut           time.Time // when one was cut last, for an excess
+	excess        Excess    // which that was
 	barred        time.Time // when all were cut last
+	sent          pace.Bucket
 }
 
 // idle says that nothing of the user is to be kept.
 func (h *holder) idle(now time.Time) bool {
-	return len(h.open) == 0 && now.Sub(h.cut) >= cutLately && now.Sub(h.barred) >= barredFor
+	return len(h.open) == 0 && now.Sub(h.cut) >= cutLately && now.Sub(h.barred) >= barredFor && h.sent.Full(now)
 }
 
 // most is how many connections the user may hold.
@@ -93,7 +97,7 @@ func (h *holder) most() int {
 }
 
 func (h *holder) told() Holder {
-	return Holder{Account: h.account, Name: h.name, Leaf: h.leaf, Open: len(h.open)}
+	return Holder{Account: h.account, Name: h.name, Leaf: h.leaf, Open: len(h.open), Excess: h.excess}
 }
 
 // came takes note of a connection, and returns those that its user holds beyond what they may: the oldest, as an agent that lost its
@@ -119,7 +123,7 @@ func (c *crowd) came(a arrival, now time.Time) (beyond []connection) {
 	h.open = append(h.open, a.opened)
 	slices.SortStableFunc(h.open, func(a, b opened) int { return a.since.Compare(b.since) }) // as they were opened, not as they were heard of
 	for len(h.open) > h.most() {
-		beyond, h.cut = append(beyond, h.open[0].at), now
+		beyond, h.cut, h.excess = append(beyond, h.open[0].at), now, ExcessConnections
 		h.open = slices.Delete(h.open, 0, 1)
 	}
 	return beyond
@@ -145,15 +149,20 @@ func (c *crowd) remove(user string) {
 	}
 }
 
-// left takes note of a connection that was closed.
-func (c *crowd) left(user string, at connection, now time.Time) {
+// left takes note of a connection that was closed, and of what it had sent.
+func (c *crowd) left(user string, at connection, of traffic, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.users[user]
 	if h == nil {
 		return
 	}
-	h.open = slices.DeleteFunc(h.open, func(o opened) bool { return o.at == at })
+	h.open = slices.DeleteFunc(h.open, func(o opened) bool {
+		if o.at == at {
+			h.spend(max(0, of.weighs()-o.sent), now)
+		}
+		return o.at == at
+	})
 	if h.idle(now) {
 		c.remove(user)
 	}
@@ -177,10 +186,7 @@ func (c *crowd) give(who agent, now time.Time) (kick func([]connection), open []
 		if len(h.open) > 0 {
 			h.barred = now
 		}
-		for _, o := range h.open {
-			open = append(open, o.at)
-		}
-		h.open = nil
+		open = append(open, h.give()...)
 	}
 	return c.kick, open
 }
@@ -231,7 +237,7 @@ func (c *crowd) first(account string) Holder {
 func (c *crowd) crowds(now time.Time) (full []Crowd) {
 	for _, user := range c.beyond(now) {
 		h := holder{account: user.Account, leaf: user.Leaf}
-		full = append(full, Crowd{Account: user.Account, Name: user.Name, Leaf: user.Leaf, Open: user.Open, Most: h.most()})
+		full = append(full, Crowd{Account: user.Account, Name: user.Name, Leaf: user.Leaf, Open: user.Open, Most: h.most(), Excess: user.Excess})
 	}
 	return full
 }

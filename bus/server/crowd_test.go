@@ -16,7 +16,7 @@ func TestOfAUserTheNewestConnectionsStay(t *testing.T) {
 	c, now := newCrowd(), time.Unix(0, 0)
 	at := func(id uint64) connection { return connection{"n1", id} }
 	came := func(user string, id uint64) []connection {
-		return c.came(arrival{account: subjects.AccountAgents, user: user, opened: opened{at(id), time.Unix(int64(id), 0)}}, now)
+		return c.came(arrival{account: subjects.AccountAgents, user: user, opened: opened{at: at(id), since: time.Unix(int64(id), 0)}}, now)
 	}
 	for id := range uint64(AgentConnections) {
 		require.Empty(t, came("mallory", id))
@@ -30,15 +30,15 @@ func TestOfAUserTheNewestConnectionsStay(t *testing.T) {
 	require.Equal(t, AgentConnections, c.first(subjects.AccountAgents).Open)
 	require.Zero(t, c.first(subjects.AccountPeople))
 
-	c.left("mallory", at(1), now)
+	c.left("mallory", at(1), traffic{}, now)
 	require.Empty(t, came("mallory", 103), "another one in its place")
 	now = now.Add(cutLately)
 	require.Empty(t, c.beyond(now))
 	require.Equal(t, []connection{at(2)}, came("mallory", 104), "and nothing was forgotten")
 	for _, id := range []uint64{3, 100, 103, 104} {
-		c.left("mallory", at(id), now)
+		c.left("mallory", at(id), traffic{}, now)
 	}
-	c.left("oslo", at(101), now)
+	c.left("oslo", at(101), traffic{}, now)
 	now = now.Add(cutLately)
 	require.Empty(t, c.beyond(now))
 	require.Empty(t, c.users, "who is gone is forgotten")
@@ -50,11 +50,7 @@ func TestTheConnectionsOfAnAgentAreCutOnce(t *testing.T) {
 	c, now := newCrowd(), time.Unix(0, 0)
 	kind := kindClient
 	came := func(account, user, name string, id uint64) (beyond []connection) {
-		claims := jwt.NewUserClaims(user)
-		claims.Name = name
-		token, err := claims.Encode(signer(t))
-		require.NoError(t, err)
-		return c.came(arrival{account, user, token, kind, opened{connection{"n1", id}, time.Unix(int64(id), 0)}}, now)
+		return c.came(arrival{account, user, tokenOf(t, user, name), kind, opened{at: connection{"n1", id}, since: time.Unix(int64(id), 0)}}, now)
 	}
 	one, other, third := userKey(t), userKey(t), userKey(t)
 	came(subjects.AccountAgents, one, "mallory", 1)
@@ -87,9 +83,9 @@ func TestTheConnectionsOfAnAgentAreCutOnce(t *testing.T) {
 	came(subjects.AccountAgents, one, "mallory", 7)
 	c.cut(agent{name: "mallory"}, now)
 	require.Len(t, cut, 4)
-	c.left(other, connection{"n1", 3}, now)
-	c.left(third, connection{"n1", 4}, now)
-	c.left(third, connection{"n1", 10}, now)
+	c.left(other, connection{"n1", 3}, traffic{}, now)
+	c.left(third, connection{"n1", 4}, traffic{}, now)
+	c.left(third, connection{"n1", 10}, traffic{}, now)
 	require.Len(t, c.agents, 2)
 	require.Len(t, c.agents[agent{name: "mallory"}], 1, "who is gone is forgotten")
 }
@@ -97,12 +93,10 @@ func TestTheConnectionsOfAnAgentAreCutOnce(t *testing.T) {
 // A leaf node is no agent: it is named as what it is, and a member of its name is not.
 func TestALeafNodeHoldsSoManyConnectionsToo(t *testing.T) {
 	c, now := newCrowd(), time.Unix(0, 0)
-	claims := jwt.NewUserClaims(userKey(t))
-	claims.Name = subjects.LeafPrefix + "edge"
-	token, err := claims.Encode(signer(t))
-	require.NoError(t, err)
+	user := userKey(t)
+	token := tokenOf(t, user, subjects.LeafPrefix+"edge")
 	came := func(id uint64) []connection {
-		return c.came(arrival{subjects.AccountAgents, claims.Subject, token, kindLeaf, opened{connection{"n1", id}, time.Unix(int64(id), 0)}}, now)
+		return c.came(arrival{subjects.AccountAgents, user, token, kindLeaf, opened{at: connection{"n1", id}, since: time.Unix(int64(id), 0)}}, now)
 	}
 	for id := range uint64(LeafConnections) {
 		require.Empty(t, came(id))
@@ -115,6 +109,83 @@ func TestALeafNodeHoldsSoManyConnectionsToo(t *testing.T) {
 	c.cut(agent{name: "edge", leaf: true}, now)
 	require.Len(t, cut, LeafConnections)
 	require.Equal(t, []Crowd{{Account: subjects.AccountAgents, Name: "edge", Leaf: true, Most: LeafConnections}}, c.crowds(now))
+}
+
+// Of a user with more to say than anybody needs all connections are cut, and new ones for a while; what a connection had said before it was
+// counted is nobody's fault, and a leaf node says what many agents do.
+func TestWhoSendsTooMuchIsCut(t *testing.T) {
+	c, now := newCrowd(), time.Unix(1e9, 0)
+	var cut []uint64
+	c.by(func(all []connection) {
+		for _, one := range all {
+			cut = append(cut, one.id)
+		}
+	})
+	at := func(id uint64) connection { return connection{"n1", id} }
+	look := func(of map[connection]traffic) {
+		if kick, beyond := c.look(of, now); len(beyond) > 0 {
+			kick(beyond)
+		}
+	}
+	c.came(arrival{account: subjects.AccountAgents, user: "mallory", opened: opened{at: at(1)}}, now)
+	c.came(arrival{account: subjects.AccountAgents, user: "mallory", opened: opened{at: at(2), sent: 10_000_000}}, now)
+	c.came(arrival{account: subjects.AccountAgents, user: "oslo", opened: opened{at: at(3)}}, now)
+	look(map[connection]traffic{at(1): {messages: 30_000}, at(2): {messages: 10_000_000}, at(3): {messages: 40_000}, at(9): {messages: 1 << 40}})
+	require.Empty(t, cut)
+	now = now.Add(time.Second) // in which 1,000 more may be sent
+	look(map[connection]traffic{at(1): {messages: 35_000}, at(2): {messages: 10_006_000}, at(3): {messages: 41_000}})
+	require.Empty(t, cut)
+	look(map[connection]traffic{at(1): {messages: 35_001}, at(2): {messages: 10_006_000}, at(3): {messages: 41_000}})
+	require.ElementsMatch(t, []uint64{1, 2}, cut)
+	require.Equal(t, []Crowd{{Account: subjects.AccountAgents, Most: AgentConnections, Excess: ExcessMessages}}, c.crowds(now))
+	require.Equal(t, []connection{at(4)}, c.came(arrival{account: subjects.AccountAgents, user: "mallory", opened: opened{at: at(4)}}, now))
+	now = now.Add(barredFor)
+	require.Empty(t, c.came(arrival{account: subjects.AccountAgents, user: "mallory", opened: opened{at: at(5)}}, now))
+	c.left("mallory", at(5), traffic{messages: 10_000}, now)
+	require.Empty(t, c.crowds(now))
+	c.came(arrival{account: subjects.AccountAgents, user: "mallory", opened: opened{at: at(6)}}, now)
+	look(map[connection]traffic{at(6): {messages: 1}})
+	require.ElementsMatch(t, []uint64{1, 2, 6}, cut, "what was sent over a connection that is gone counts")
+
+	// Each 4 KiB count as a message.
+	look(map[connection]traffic{at(3): {messages: 41_001, bytes: 30_000 << 12}})
+	require.Equal(t, uint64(3), cut[3])
+	c.came(arrival{account: subjects.AccountAgents, user: "edge", jwt: tokenOf(t, userKey(t), subjects.LeafPrefix+"edge"), kind: kindLeaf, opened: opened{at: at(7)}}, now)
+	look(map[connection]traffic{at(7): {messages: sentByLeaf * 40_000}})
+	require.Len(t, cut, 4)
+	look(map[connection]traffic{at(7): {messages: sentByLeaf*40_000 + 1}})
+	require.Equal(t, uint64(7), cut[4])
+	now = now.Add(time.Hour)
+	for user, id := range map[string]uint64{"mallory": 6, "oslo": 3, "edge": 7} {
+		c.left(user, at(id), traffic{}, now)
+	}
+	require.Empty(t, c.users, "who is gone is forgotten")
+}
+
+// Who does not take what they were sent is cut, and may come back at once.
+func TestWhoTakesNothingIsCut(t *testing.T) {
+	c, now := newCrowd(), time.Unix(1e9, 0)
+	c.by(func([]connection) {})
+	at := func(id uint64) connection { return connection{"n1", id} }
+	c.came(arrival{account: subjects.AccountAgents, user: "slow", opened: opened{at: at(1)}}, now)
+	c.came(arrival{account: subjects.AccountAgents, user: "slow", opened: opened{at: at(2)}}, now)
+	c.came(arrival{account: subjects.AccountAgents, user: "edge", jwt: tokenOf(t, userKey(t), subjects.LeafPrefix+"edge"), kind: kindLeaf, opened: opened{at: at(3)}}, now)
+	_, cut := c.look(map[connection]traffic{at(1): {untaken: mostUntaken / 2}, at(2): {untaken: mostUntaken / 2}, at(3): {untaken: untakenByLeaf}}, now)
+	require.Empty(t, cut)
+	_, cut = c.look(map[connection]traffic{at(1): {untaken: mostUntaken/2 + 1}, at(2): {untaken: mostUntaken / 2}, at(3): {untaken: untakenByLeaf + 1}}, now)
+	require.ElementsMatch(t, []connection{at(1), at(2), at(3)}, cut)
+	require.Equal(t, ExcessUntaken, c.crowds(now)[0].Excess)
+	require.Empty(t, c.came(arrival{account: subjects.AccountAgents, user: "slow", opened: opened{at: at(4)}}, now))
+}
+
+// tokenOf are credentials of a user of a name.
+func tokenOf(t *testing.T, user, name string) string {
+	t.Helper()
+	claims := jwt.NewUserClaims(user)
+	claims.Name = name
+	token, err := claims.Encode(signer(t))
+	require.NoError(t, err)
+	return token
 }
 
 func signer(t *testing.T) nkeys.KeyPair {

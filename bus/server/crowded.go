@@ -18,6 +18,7 @@ type Holder struct {
 	Account, Name string
 	Leaf          bool // the leaf node of that name, and no member
 	Open          int
+	Excess        Excess // why connections of theirs were cut last
 }
 
 // Crowd is a limit of connections that is reached.
@@ -26,6 +27,8 @@ type Crowd struct {
 	Account, Name string
 	Leaf          bool // as that of Holder
 	Open, Most    int
+	// Excess is what a user has too much of.
+	Excess Excess
 	// First holds most of them, of agents and people that are known; Unsaid have not said yet whose they are.
 	First  Holder
 	Unsaid int
@@ -69,13 +72,21 @@ func (s *Server) whole() Crowd {
 	return crowd
 }
 
-// connections are those that are open.
-func (s *Server) connections() []*server.ConnInfo {
-	open, err := s.running().Connz(&server.ConnzOptions{Username: true, Limit: math.MaxInt})
+// connections are those that are open, with their credentials.
+func (s *Server) connections() []*server.ConnInfo { return s.list(true).Conns }
+
+// traffic is what is sent over the connections that are open.
+func (s *Server) traffic() (of server.ServerInfo, conns []*server.ConnInfo) {
+	open := s.list(false)
+	return server.ServerInfo{ID: open.ID}, open.Conns
+}
+
+func (s *Server) list(credentials bool) *server.Connz {
+	open, err := s.running().Connz(&server.ConnzOptions{Username: credentials, Limit: math.MaxInt})
 	if err != nil {
-		return nil // it knows no other errors than of options
+		return &server.Connz{} // it knows no other errors than of options
 	}
-	return open.Conns
+	return open
 }
 
 // unsaid says that a connection has not said whose it is.

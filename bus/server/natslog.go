@@ -19,7 +19,7 @@ type natsLog struct {
 }
 
 func (l natsLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
-func (l natsLog) Warnf(format string, v ...any)   { l.line(l.log.Warn(), fmt.Sprintf(format, v...)) }
+func (l natsLog) Warnf(format string, v ...any)   { l.line(l.log.Warn, fmt.Sprintf(format, v...)) }
 func (l natsLog) Fatalf(format string, v ...any)  { l.log.Error().Msgf(format, v...) }
 func (l natsLog) Debugf(format string, v ...any)  { l.log.Debug().Msgf(format, v...) }
 func (l natsLog) Tracef(format string, v ...any)  { l.log.Trace().Msgf(format, v...) }
@@ -33,17 +33,17 @@ func (l natsLog) Errorf(format string, v ...any) {
 			return
 		}
 	}
-	l.line(l.log.Error(), text)
+	l.line(l.log.Error, text)
 }
 
 // line logs a line, unless who is connected from one address caused too many of late: each message that a server refuses is one.
-func (l natsLog) line(e *zerolog.Event, text string) {
+func (l natsLog) line(begin func() *zerolog.Event, text string) {
 	for _, id := range []string{" - cid:", " - lid:"} {
 		if address, _, caused := strings.Cut(text, id); caused {
 			host, _, _ := net.SplitHostPort(address)
-			e = l.ofConnections.Of(host, e)
-			break
+			l.ofConnections.Of(host, begin).Msg(text)
+			return
 		}
 	}
-	e.Msg(text)
+	begin().Msg(text)
 }

@@ -62,7 +62,7 @@ func (v *Values[T]) Get(key string) (*T, CacheEntry) {
 	if err == nil {
 		now.decoded = &decoded
 	} else {
-		v.cache.lines.Of(key, v.cache.conn.Log.Error()).Err(err).Str("bucket", v.cache.from.name).Str("key", key).Uint64("sequence", entry.Sequence).
+		v.cache.lines.Of(key, v.cache.conn.Log.Error).Err(err).Str("bucket", v.cache.from.name).Str("key", key).Uint64("sequence", entry.Sequence).
 			Msg("value cannot be decoded")
 	}
 	v.held[key] = now

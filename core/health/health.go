@@ -29,6 +29,8 @@ const (
 	ReasonUnreadable       = "Unreadable"
 	ReasonNoRoom           = "NoRoom"
 	ReasonConnections      = "TooManyConnections"
+	ReasonMessages         = "TooManyMessages"
+	ReasonUntaken          = "SlowConsumer"
 	ReasonResealing        = "Resealing"
 	ReasonHeldBack         = "HeldBack"
 	ReasonReadsRefused     = "ReadsRefused"
@@ -60,7 +62,7 @@ func Listed(problems []api.Problem) []api.Problem {
 // severity orders problems: what stops work, what failed, what stands still, what is missing, what only waits.
 func severity(reason string) int {
 	switch reason {
-	case string(api.MemberUnknown), string(api.MemberNotReady), reasonLevelTooLow, api.ReasonNoKey, ReasonRunFailed, ReasonUnreadable, ReasonNoRoom, ReasonConnections, api.ReasonStreamFilling, api.ReasonReplicasAway, ReasonServerVersion, ReasonSharedCluster:
+	case string(api.MemberUnknown), string(api.MemberNotReady), reasonLevelTooLow, api.ReasonNoKey, ReasonRunFailed, ReasonUnreadable, ReasonNoRoom, ReasonConnections, ReasonMessages, ReasonUntaken, api.ReasonStreamFilling, api.ReasonReplicasAway, ReasonServerVersion, ReasonSharedCluster:
 		return 0
 	case ReasonFailed, ReasonInvalid, ReasonFailedDisruption, api.ReasonDeadlineExceeded:
 		return 1

@@ -67,7 +67,7 @@ func (d *Disruptor) tellUnreadable(m *memberState, node string, err error) {
 		object, what = api.AuditObject(api.AuditNode, m.name, node), "what the agent tells of it"
 	}
 	d.options.Metrics.unreadable.Inc()
-	d.lines.Of(m.name, d.options.Log.Error()).Err(err).Str("member", m.name).Str("node", node).Msg("what the agent tells of nodes cannot be read")
+	d.lines.Of(m.name, d.options.Log.Error).Err(err).Str("member", m.name).Str("node", node).Msg("what the agent tells of nodes cannot be read")
 	d.warn(m, &m.warned, api.Audit{
 		Object: object, Type: "Warning", Reason: "NodeUnreadable",
 		Message: fmt.Sprintf("%s cannot be read, and nothing is decided that depends on it: %v", what, err),

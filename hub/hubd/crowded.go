@@ -81,11 +81,16 @@ func (h *Hub) crowdedServer(c *server.Crowd) api.Problem {
 	return problem
 }
 
-// crowdedUser is the problem of a user who opens too many.
-func crowdedUser(c *server.Crowd) api.Problem {
-	problem := api.Problem{
-		Reason:  health.ReasonConnections,
-		Message: fmt.Sprintf("opens more than %s at once, the most that it may have: the oldest are cut", phrase.Count(c.Most, "connection")),
+// crowdedUser is the problem of a user who has too much of something.
+func crowdedUser(c *server.Crowd) (problem api.Problem) {
+	switch c.Excess {
+	case server.ExcessMessages:
+		problem.Reason, problem.Message = health.ReasonMessages, "sends more messages than anybody needs: its connections are cut, and new ones for ten seconds more"
+	case server.ExcessUntaken:
+		problem.Reason, problem.Message = health.ReasonUntaken, "takes what it is sent more slowly than that is sent: its connections are cut"
+	case server.ExcessConnections:
+		problem.Reason = health.ReasonConnections
+		problem.Message = fmt.Sprintf("opens more than %s at once, the most that it may have: the oldest are cut", phrase.Count(c.Most, "connection"))
 	}
 	problem.Object, problem.Next = userOf(c.Account, c.Name, c.Leaf)
 	return problem

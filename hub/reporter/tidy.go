@@ -41,7 +41,7 @@ const warnEvery = 10 * time.Minute
 // refused warns, once in a while, of results that cannot be read.
 func (r *Reporter) refused(refusal watch.ResultRefusal) {
 	now := r.store.Now()
-	r.lines.Of(refusal.Member, r.options.Log.Error()).Err(refusal.Err).Str("member", refusal.Member).Str("key", refusal.Key).Msg("results cannot be read and count as none")
+	r.lines.Of(refusal.Member, r.options.Log.Error).Err(refusal.Err).Str("member", refusal.Member).Str("key", refusal.Key).Msg("results cannot be read and count as none")
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if last, warned := r.warned[refusal.Member]; warned && now.Before(last.Add(warnEvery)) {

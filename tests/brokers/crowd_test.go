@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
@@ -12,8 +13,34 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/server"
+	"flotilla/core/api"
+	"flotilla/core/health"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
+
+// On servers of one's own, too, who sends without end is cut, and named.
+func TestAnAgentThatSendsWithoutEndIsCutOnServersOfOnesOwn(t *testing.T) {
+	s := newSystem(t, "single")
+	h := s.hub("hub-1")
+	require.NoError(t, h.WaitLeading(bustest.Context(t)))
+	admin := s.admin()
+	oslo, mallory := s.reader(t, "oslo"), s.reader(t, "mallory")
+	subject, began := subjects.Fleet{Name: fleetName}.BucketSubject(subjects.Heartbeat, "mallory"), elsewhen.Now()
+	for mallory.Publish(subject, []byte("{}")) == nil {
+		require.Less(t, elsewhen.Since(began), time.Minute)
+	}
+	bustest.Eventually(t, func() error {
+		for _, p := range ask[api.FleetStatus](t, admin, api.VerbStatus, nil).Problems {
+			if p.Reason == health.ReasonMessages {
+				require.Equal(t, "member/mallory sends more messages than anybody needs: its connections are cut, and new ones for ten seconds more", p.Object+" "+p.Message)
+				return nil
+			}
+		}
+		return errors.New("nobody is named")
+	})
+	require.NoError(t, oslo.Flush())
+}
 
 // On servers of one's own, too, the credentials of an agent take so many connections and subscriptions and no more, while a hub leads:
 // on all servers of a cluster together.

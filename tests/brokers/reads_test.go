@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/core/health"
 	"flotilla/subjects"
@@ -88,6 +91,32 @@ func TestALeafNodeThatReadsWithoutEndIsCut(t *testing.T) {
 	}
 }
 
+// A leaf node that takes less than it asks for is cut once so much waits for it, before that fills the memory of the server.
+func TestALeafNodeThatTakesTooLittleIsCut(t *testing.T) {
+	s := newSystem(t, "single")
+	require.NoError(t, s.hub("hub-1").WaitLeading(bustest.Context(t)))
+	admin, read, reply := s.admin(), s.largeContent(), subjects.Inbox("oslo")+".x"
+	l := s.rawLeaf(t, "single", s.leafCreds(t))
+	l.send("LS+ %s\r\n", reply)
+	stop := bustest.InBackground(t, func(ctx context.Context) {
+		for loop.Pause(ctx, 10*time.Millisecond) {
+			if _, err := fmt.Fprintf(l.conn, "LMSG %s %s 0\r\n\r\n", read, reply); err != nil {
+				return
+			}
+			if _, err := io.CopyN(io.Discard, l.said, 10<<10); err != nil { // a megabyte a second
+				return
+			}
+		}
+	})
+	defer stop()
+	bustest.Eventually(t, func() error {
+		if named := s.named(admin, health.ReasonUntaken); !slices.Equal(named, []string{"server/edge"}) {
+			return fmt.Errorf("%v are named", named)
+		}
+		return nil
+	})
+}
+
 // On servers of one's own, too, hubs answer what agents read, and the connections of an agent that asks for more than may wait are cut; one
 // that asks for little reads on.
 func TestAnAgentThatReadsWithoutEndIsCutOnServersOfOnesOwn(t *testing.T) {
@@ -119,8 +148,14 @@ func TestAnAgentThatReadsWithoutEndIsCutOnServersOfOnesOwn(t *testing.T) {
 // refused are those whose reads are refused, as the screen of the fleet says.
 func (s *system) refused(admin *bus.Conn) (objects []string) {
 	s.Helper()
+	return s.named(admin, health.ReasonReadsRefused)
+}
+
+// named are those that have a problem for a reason, as the screen of the fleet says.
+func (s *system) named(admin *bus.Conn, reason string) (objects []string) {
+	s.Helper()
 	for _, p := range ask[api.FleetStatus](s.TB, admin, api.VerbStatus, nil).Problems {
-		if p.Reason == health.ReasonReadsRefused {
+		if p.Reason == reason {
 			objects = append(objects, p.Object)
 		}
 	}

@@ -37,6 +37,7 @@ type ground struct {
 	hub   *bus.Conn // sees all that is stored
 	// mallory is the connection of the attacker, with the credentials of its agent, which does not run.
 	mallory  *nats.Conn
+	creds    []byte // of the attacker's agent, which has one key
 	refusals chan error
 	version  int
 }
@@ -74,7 +75,7 @@ func newGround(t *testing.T, change ...func(*dev.Options)) *ground {
 	}
 	g.lives()
 	require.NoError(t, fleet.StopAgent(attacker))
-	g.mallory = g.attack(server)
+	g.mallory, g.creds = g.attack(server), bustest.AgentCreds(t, server, attacker)
 	return g
 }
 

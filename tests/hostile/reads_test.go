@@ -35,7 +35,6 @@ func memory() uint64 {
 func (g *ground) readWithoutEnd(stream, subject string, listens bool) (stop func() (asked int)) {
 	g.Helper()
 	server := g.fleet.Hub.Server()
-	creds := bustest.AgentCreds(g, server, attacker)
 	var asked atomic.Int64
 	end := bustest.InBackground(g, func(ctx context.Context) {
 		var running sync.WaitGroup
@@ -49,7 +48,7 @@ func (g *ground) readWithoutEnd(stream, subject string, listens bool) (stop func
 					if !listens {
 						hears += ".no"
 					}
-					conn := connectRaw(ctx, strings.TrimPrefix(server.URL(), "nats://"), creds, hears)
+					conn := connectRaw(ctx, strings.TrimPrefix(server.URL(), "nats://"), g.creds, hears)
 					for conn != nil {
 						if _, err := conn.Write(many); err != nil || ctx.Err() != nil {
 							_ = conn.Close()
