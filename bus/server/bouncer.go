@@ -30,8 +30,8 @@ type bouncer struct {
 	names map[string]string // of accounts, by public key
 	crowd *crowd
 	log   zerolog.Logger
-	// here lists the connections of the server of this process; nil where there are others, which are asked.
-	here func() (of server.ServerInfo, conns []*server.ConnInfo)
+	// own is the server of this process; nil where there are others, which are asked.
+	own *Server
 }
 
 // hear begins to hear who comes and who leaves.
@@ -71,6 +71,10 @@ func (b *bouncer) came(a arrival) {
 // kick has servers cut connections.
 func (b *bouncer) kick(all []connection) {
 	for _, one := range all {
+		if b.own != nil { // at once: who is cut comes back, and sends on until they are cut again
+			b.own.cut(one)
+			continue
+		}
 		request, _ := json.Marshal(server.KickClientReq{CID: one.id}) // numbers alone
 		// Servers take no request without a reply.
 		if err := b.nc.PublishRequest(subjects.CutConnection(one.server), b.nc.NewInbox(), request); err != nil {
@@ -125,8 +129,8 @@ func (b *bouncer) look() error {
 			found[connection{of.ID, c.Cid}] = trafficOf(c)
 		}
 	}
-	if b.here != nil {
-		note(b.here())
+	if b.own != nil {
+		note(b.own.traffic())
 	} else if err := b.list(false, note); err != nil {
 		return err
 	}
@@ -148,7 +152,7 @@ func (b *bouncer) watch(again nudges) (stop func(), err error) {
 	var counting sync.WaitGroup
 	counting.Go(func() {
 		every := askEvery
-		if b.here != nil {
+		if b.own != nil {
 			every = lookEvery
 		}
 		looks := time.NewTicker(every)
@@ -210,7 +214,7 @@ func (s *Server) startBouncer() error {
 	if err != nil {
 		return err
 	}
-	b := &bouncer{nc: conn.NC, names: s.realm.accountNames(), crowd: s.crowd, log: s.o.Log, here: s.traffic}
+	b := &bouncer{nc: conn.NC, names: s.realm.accountNames(), crowd: s.crowd, log: s.o.Log, own: s}
 	if s.stopBouncer, err = b.watch(again); err != nil {
 		conn.Close()
 	}

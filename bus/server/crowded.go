@@ -137,3 +137,10 @@ func (s *Server) Shed() {
 		}
 	}
 }
+
+// cut cuts a connection of the server that runs now.
+func (s *Server) cut(one connection) {
+	if running := s.running(); running.ID() == one.server {
+		_ = running.DisconnectClientByID(one.id) // fails when it is gone
+	}
+}
