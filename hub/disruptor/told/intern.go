@@ -1,10 +1,9 @@
 package told
 
 import (
-	"fmt"
+	"encoding/binary"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,36 +72,42 @@ func (in *Interner) texted(m map[string]string) map[string]string {
 	if len(m) == 0 {
 		return nil
 	}
-	var b strings.Builder
+	var b key
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		b.WriteString(k)
-		b.WriteByte(0)
-		b.WriteString(m[k])
-		b.WriteByte(0)
+		b = b.with(k).with(m[k])
 	}
-	return in.labels.keep(b.String(), m)
+	return in.labels.keep(string(b), m)
 }
 
 func (in *Interner) counted(a api.Amounts) api.Amounts {
 	if len(a) == 0 {
 		return nil
 	}
-	var b strings.Builder
+	var b key
 	for _, k := range slices.Sorted(maps.Keys(a)) {
-		fmt.Fprintf(&b, "%s\x00%d\x00", k, a[k])
+		b = binary.AppendVarint(b.with(k), a[k])
 	}
-	return in.amounts.keep(b.String(), a)
+	return in.amounts.keep(string(b), a)
 }
 
 func toleranceKey(list []corev1.Toleration) string {
-	var b strings.Builder
+	var b key
 	for i := range list {
 		t := &list[i]
-		seconds := int64(-1)
-		if t.TolerationSeconds != nil {
-			seconds = *t.TolerationSeconds
+		b = b.with(t.Key).with(string(t.Operator)).with(t.Value).with(string(t.Effect))
+		if t.TolerationSeconds == nil {
+			b = append(b, 0)
+		} else {
+			b = binary.AppendVarint(append(b, 1), *t.TolerationSeconds)
 		}
-		fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%d\x00", t.Key, t.Operator, t.Value, t.Effect, seconds)
 	}
-	return b.String()
+	return string(b)
+}
+
+// key says all of a value. The length of each text is before it: what one agent tells must not be taken for what another does, whatever
+// characters are in it.
+type key []byte
+
+func (k key) with(text string) key {
+	return append(binary.AppendUvarint(k, uint64(len(text))), text...)
 }
