@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"flotilla/configs"
@@ -39,11 +40,20 @@ func (c *command) send(ctx context.Context, e configs.EventView) error {
 
 func (c *command) close() {}
 
-// variables are the event as environment variables.
+// mostVariable is how many bytes of a text a variable has; Linux starts no program with one of 128 KiB.
+const mostVariable = 64 << 10
+
+// variables are the event as environment variables. What members say is in them, and a program is started whatever that is: a variable holds no
+// NUL, and no more than so much; the JSON has all.
 func variables(e configs.EventView) []string {
-	return []string{
+	all := []string{
 		"FLOTILLA_FLEET=" + e.Fleet, "FLOTILLA_EVENT=" + e.ID, "FLOTILLA_AT=" + e.At.Format(time.RFC3339),
 		"FLOTILLA_OBJECT=" + e.Object, "FLOTILLA_KIND=" + e.Kind, "FLOTILLA_NAME=" + e.Name, "FLOTILLA_TYPE=" + e.Type,
 		"FLOTILLA_REASON=" + e.Reason, "FLOTILLA_MESSAGE=" + e.Message, "FLOTILLA_BY=" + e.By, "FLOTILLA_MEMBER=" + e.Member,
 	}
+	for i, text := range all {
+		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
+		all[i] = strings.ToValidUTF8(text[:min(len(text), mostVariable)], "")
+	}
+	return all
 }

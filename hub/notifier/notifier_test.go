@@ -213,6 +213,29 @@ func TestACommandGetsTheEvent(t *testing.T) {
 	require.Equal(t, "Running|run/spring|"+view.ID+"|value-of-KEY|first argument", second)
 }
 
+// What a member says starts or stops no program: nothing after it would be told of.
+func TestACommandIsRunWhateverMembersSay(t *testing.T) {
+	for name, says := range map[string]string{
+		"NUL": "nul \x00 here", "long": strings.Repeat("ä", 1<<20), "no text": "\xff\xfe", "lines": "a\nFLOTILLA_REASON=b",
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "out")
+			c := channels(t, configs.Notification{Name: "c", Command: &configs.Command{
+				Argv: []string{"sh", "-c", `cat > "$0"; printf %s "$FLOTILLA_REASON" >> "$0"`, out}, Timeout: configs.Duration(time.Minute),
+			}})
+			view := configs.EventView{Message: says, Object: says, Member: says, Reason: "ItsReason"}
+			require.NoError(t, c[0].sender.send(bustest.Context(t), view))
+			text, err := os.ReadFile(out)
+			require.NoError(t, err)
+			first, second, _ := strings.Cut(string(text), "\n")
+			all, err := json.Marshal(view)
+			require.NoError(t, err)
+			require.Equal(t, string(all), first)
+			require.Equal(t, "ItsReason", second)
+		})
+	}
+}
+
 func TestACommandThatFailsOrHangs(t *testing.T) {
 	ctx := bustest.Context(t)
 	run := func(script string, timeout time.Duration) error {
