@@ -96,6 +96,26 @@ func TestWhatAHubIsAskedIsForwardedToTheOneThatLeads(t *testing.T) {
 	require.Contains(t, refusedWith(t, err, api.CodeTooLarge).Message, "the server carries")
 }
 
+// Strangers who show a hub links, sessions and tokens that are none fill nothing that people's requests need.
+func TestWhatStrangersHaveHubsAskIsNotRemembered(t *testing.T) {
+	defer bus.RememberForwards(10)()
+	l := forwarding(t)
+	for range 30 {
+		for verb, question := range map[string]string{api.VerbSession: `{"session":"no"}`, api.VerbEnter: `{"link":"no"}`} {
+			_, err := l.other.Ask(bustest.Context(t), api.Caller{}, verb, []byte(question))
+			require.NoError(t, err)
+		}
+		_, err := l.other.Ask(bustest.Context(t), viewer, api.VerbGet, []byte(`{}`))
+		require.NoError(t, err)
+	}
+	for range 10 {
+		_, err := l.other.Ask(bustest.Context(t), operator, api.VerbApply, []byte(`{}`))
+		require.NoError(t, err)
+	}
+	_, err := l.other.Ask(bustest.Context(t), operator, api.VerbApply, []byte(`{}`))
+	require.NotNil(t, refusedWith(t, err, api.CodeUnavailable))
+}
+
 // Verbs of hubs are no verbs of anybody's over the API, whatever the role.
 func TestNobodyElseAsksVerbsOfHubs(t *testing.T) {
 	l := forwarding(t)

@@ -13,12 +13,11 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-const (
-	// mostForwards is how many forwarded requests are worked on or wait at once.
-	mostForwards = 2048
-	// mostSeen is how many are remembered, so that none acts twice.
-	mostSeen = 1 << 16
-)
+// mostForwards is how many forwarded requests are worked on or wait at once.
+const mostForwards = 2048
+
+// mostSeen is how many are remembered, so that none acts twice.
+var mostSeen = 1 << 16
 
 // forwards are what other hubs ask of a service.
 type forwards struct {
@@ -72,7 +71,9 @@ func (s *Service) forwarded(ctx context.Context, m *nats.Msg) {
 		s.answerForward(m, id, nil, refusal)
 		return
 	}
-	s.seen[id] = now
+	if !harmless(q.Verb) {
+		s.seen[id] = now
+	}
 	select {
 	case s.room <- struct{}{}:
 	default:
@@ -95,6 +96,11 @@ func (s *Service) forwarded(ctx context.Context, m *nats.Msg) {
 	}()
 }
 
+// harmless says that it does no harm where a request acts twice: it changes nothing, or nothing more. Strangers can have hubs ask these.
+func harmless(verb string) bool {
+	return repeatable(verb) || verb == api.VerbEnter || verb == api.VerbLeave
+}
+
 // unfit says why a request is not taken that another hub sealed; nil when it is.
 func (s *Service) unfit(q *forwarded, now time.Time) *api.Failure {
 	if now.Sub(s.forgot) > forwardAge {
@@ -110,7 +116,7 @@ func (s *Service) unfit(q *forwarded, now time.Time) *api.Failure {
 		return &api.Failure{Code: api.CodeOtherKey, Message: "another hub leads now: ask again"}
 	case apart > forwardAge:
 		return &api.Failure{Code: api.CodeRefused, Message: fmt.Sprintf("the request of another hub was sent %s away from now, expected at most %s: set the clocks of the hubs", apart, forwardAge)}
-	case len(s.seen) >= mostSeen:
+	case len(s.seen) >= mostSeen && !harmless(q.Verb):
 		return &api.Failure{Code: api.CodeUnavailable, Message: "the hub that leads has too much to do: ask again"}
 	}
 	return nil
