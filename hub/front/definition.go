@@ -3,6 +3,7 @@ package front
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/util/jsonpath"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -48,6 +50,9 @@ func defined(u *unstructured.Unstructured) (*kind, error) {
 	if group := crd.Spec.Group; !strings.Contains(group, ".") || u.GetName() != crd.Spec.Names.Plural+"."+group {
 		return nil, fmt.Errorf("found the group %q and the name %s, expected a group with a dot, and the name PLURAL.GROUP", group, u.GetName())
 	}
+	if err := nameless(&crd.Spec); err != nil {
+		return nil, err
+	}
 	served := slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return !v.Served })
 	if len(served) == 0 {
 		return nil, fmt.Errorf("no version of it is served")
@@ -69,6 +74,28 @@ func defined(u *unstructured.Unstructured) (*kind, error) {
 		return k, nil
 	}
 	return k, k.shaped(newest.Schema.OpenAPIV3Schema)
+}
+
+// nameless finds names that are none, by the rules of Kubernetes: they become paths.
+func nameless(crd *apiextensionsv1.CustomResourceDefinitionSpec) error {
+	faults := validation.IsDNS1123Subdomain(crd.Group)
+	check := func(field, name string) {
+		for _, fault := range validation.IsDNS1035Label(name) {
+			faults = append(faults, fmt.Sprintf("spec.%s: found %.100q: %s", field, name, fault))
+		}
+	}
+	check("names.plural", crd.Names.Plural)
+	check("names.kind", strings.ToLower(crd.Names.Kind))
+	for i, v := range crd.Versions {
+		check(fmt.Sprintf("versions[%d].name", i), v.Name)
+	}
+	for i, name := range crd.Names.ShortNames {
+		check(fmt.Sprintf("names.shortNames[%d]", i), name)
+	}
+	if len(faults) > 0 {
+		return errors.New(strings.Join(faults, "; "))
+	}
+	return nil
 }
 
 // definitionOf tells a definition from what it was before, and from another of its name.
@@ -137,13 +164,16 @@ func (d *definition) tidy(u *unstructured.Unstructured) error {
 	return runtime.NewStrictDecodingError(faults)
 }
 
+// mostPath is how long the path of a column is at most, and mostCell what a cell of it shows, in bytes.
+const mostPath, mostCell = 1 << 10, 1 << 10
+
 // printedColumn is a column of a table as a definition says it.
 func printedColumn(c *apiextensionsv1.CustomResourceColumnDefinition) (column, bool) {
 	parsed := func() (*jsonpath.JSONPath, error) { // for each use: using one changes it
 		path := jsonpath.New(c.Name).AllowMissingKeys(true)
 		return path, path.Parse("{" + c.JSONPath + "}")
 	}
-	if _, err := parsed(); err != nil || strings.EqualFold(c.Name, "age") {
+	if strings.EqualFold(c.Name, "age") || !simple(c.JSONPath) {
 		return column{}, false
 	}
 	return column{c.Name, c.Priority > 0, func(o map[string]any) any {
@@ -155,8 +185,39 @@ func printedColumn(c *apiextensionsv1.CustomResourceColumnDefinition) (column, b
 		if err != nil || len(found) == 0 || len(found[0]) == 0 {
 			return nil
 		}
-		return fmt.Sprint(found[0][0].Interface())
+		return shortened(fmt.Sprint(found[0][0].Interface()))
 	}}, true
+}
+
+// simple says that a path is one, and leads to each value once at most: a path that goes down any number of levels, or unites others, costs
+// as much as somebody likes.
+func simple(path string) bool {
+	if len(path) > mostPath || !strings.HasPrefix(path, ".") {
+		return false
+	}
+	parsed, err := jsonpath.Parse("column", "{"+path+"}")
+	return err == nil && len(parsed.Root.Nodes) == 1 && onward(parsed.Root)
+}
+
+// onward says that the steps of a path lead from each value to those in it, each once.
+func onward(node jsonpath.Node) bool {
+	switch n := node.(type) {
+	case *jsonpath.ListNode:
+		return !slices.ContainsFunc(n.Nodes, func(step jsonpath.Node) bool { return !onward(step) })
+	case *jsonpath.FilterNode:
+		return onward(n.Left) && onward(n.Right)
+	case *jsonpath.FieldNode, *jsonpath.ArrayNode, *jsonpath.WildcardNode, *jsonpath.TextNode, *jsonpath.IntNode, *jsonpath.FloatNode, *jsonpath.BoolNode:
+		return true
+	}
+	return false
+}
+
+// shortened is the beginning of a text that is too long for a cell.
+func shortened(text string) string {
+	if len(text) <= mostCell {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostCell], "") + "…"
 }
 
 // current is what is served now, with the kinds that are defined.
@@ -200,6 +261,9 @@ func (f *Front) define(before *served, found []*item, number uint64) (*served, e
 		}
 		if was := before.byResource[k.groupVersionResource()]; was != nil && was.definition.of == k.definition.of {
 			k = was
+		} else if err := f.tried(k); err != nil {
+			f.Log.Warn().Err(err).Str("definition", one.object.GetName()).Msg("a kind that is defined cannot be served")
+			continue
 		}
 		all = append(all, k)
 	}

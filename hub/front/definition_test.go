@@ -1,6 +1,9 @@
 package front_test
 
 import (
+	"maps"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -8,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"flotilla/core/api"
 )
@@ -29,6 +33,60 @@ func widget(spec map[string]any) *unstructured.Unstructured {
 	u := tree("example.com/v1", "Widget", "w", spec)
 	u.SetNamespace("shop")
 	return u
+}
+
+// A definition that Kubernetes would refuse, or that says little, harms nobody who asks for anything else.
+func TestOddDefinitionsHarmNobody(t *testing.T) {
+	t.Parallel()
+	whole := map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{"spec": map[string]any{"type": "object"}}}}
+	for name, c := range map[string]struct {
+		version map[string]any
+		names   map[string]any
+		served  bool
+	}{
+		"without properties":     {version: map[string]any{"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}, served: true},
+		"without a schema":       {version: map[string]any{}, served: true},
+		"no name of a version":   {version: map[string]any{"name": "", "schema": whole}},
+		"a path as a version":    {version: map[string]any{"name": "v1/../v2", "schema": whole}},
+		"no kind":                {version: map[string]any{"schema": whole}, names: map[string]any{"kind": ""}},
+		"a path as a kind":       {version: map[string]any{"schema": whole}, names: map[string]any{"kind": "A/b"}},
+		"a path as a short name": {version: map[string]any{"schema": whole}, names: map[string]any{"shortNames": []any{"a/b"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := startFleet(t)
+			version := map[string]any{"name": "v1", "served": true, "storage": true}
+			maps.Copy(version, c.version)
+			names := map[string]any{"plural": "odds", "kind": "Odd"}
+			maps.Copy(names, c.names)
+			f.admin().create(definitions, tree("apiextensions.k8s.io/v1", "CustomResourceDefinition", "odds.example.com", map[string]any{
+				"group": "example.com", "scope": "Cluster", "names": names, "versions": []any{version},
+			}))
+			eve := f.as(f.hub, "eve", api.RoleViewer)
+			for _, path := range []string{"/apis", "/api/v1", "/openapi/v3", "/openapi/v3/api/v1", "/openapi/v3/apis/example.com/v1", "/apis/example.com/v1/odds", "/api/v1/namespaces"} {
+				status := f.status(eve, path)
+				if strings.HasSuffix(path, "odds") && !c.served {
+					require.Equal(t, http.StatusNotFound, status, path)
+				} else {
+					require.Equal(t, http.StatusOK, status, path)
+				}
+			}
+		})
+	}
+}
+
+// status is what a hub answers to a request for a path.
+func (f *fleet) status(config *rest.Config, path string) int {
+	f.t.Helper()
+	transport, err := rest.TransportFor(config)
+	require.NoError(f.t, err)
+	request, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, config.Host+path, nil)
+	require.NoError(f.t, err)
+	request.Header.Set("Accept", "application/json")
+	answer, err := (&http.Client{Transport: transport}).Do(request)
+	require.NoError(f.t, err, path)
+	require.NoError(f.t, answer.Body.Close())
+	return answer.StatusCode
 }
 
 // A definition that is applied serves its objects at once, a change of it changes them, and one that is gone ends who watches.

@@ -8,10 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/hub/front/turns"
 )
-
-// retryAfter is in how many seconds a client asks again while no hub leads.
-const retryAfter = 1
 
 // reasons are those of Kubernetes for codes of the door.
 var reasons = map[string]struct {
@@ -50,7 +48,7 @@ func (k *kind) translated(err error, name string) error {
 		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: path, Message: fault.String()})
 	}
 	if as.reason == metav1.StatusReasonServiceUnavailable {
-		details.RetryAfterSeconds = retryAfter
+		details.RetryAfterSeconds = turns.RetryAfter
 	}
 	message := failure.Error()
 	if failure.Next != "" {

@@ -23,6 +23,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 	serverfilters "k8s.io/apiserver/pkg/server/filters"
+
+	"flotilla/hub/front/turns"
 )
 
 const (
@@ -30,9 +32,6 @@ const (
 	requestTimeout = time.Minute
 	// leastWatch is for how long a watch lasts at least whose client does not say.
 	leastWatch = 30 * time.Minute
-	// At most so many requests are worked on at once, of those that read and of those that write.
-	mostReading = 400
-	mostWriting = 200
 )
 
 // Options of New.
@@ -56,7 +55,7 @@ type Front struct {
 	end  context.CancelFunc
 	all  sync.WaitGroup
 
-	watching crowd
+	turns *turns.All
 
 	serving sync.Mutex // held while another is made of what is served
 	now     atomic.Pointer[served]
@@ -88,7 +87,7 @@ type way struct {
 
 // New returns what answers requests to the Kubernetes API. Close ends it.
 func New(o Options) (*Front, error) {
-	f := &Front{Options: o, people: newPeople(o.Door, o.Now), codec: newCodec(), builtIn: builtInKinds(), shelves: map[held]*shelf{}}
+	f := &Front{Options: o, people: newPeople(o.Door, o.Now), codec: newCodec(), builtIn: builtInKinds(), turns: turns.NewAll(), shelves: map[held]*shelf{}}
 	f.life, f.end = context.WithCancel(context.Background())
 	first, err := f.made(f.builtIn, nil, 0)
 	if err != nil {
@@ -118,6 +117,13 @@ func (f *Front) made(all []*kind, before map[*kind]*way, number uint64) (*served
 	return s, err
 }
 
+// tried says why a kind cannot be served.
+func (f *Front) tried(k *kind) (err error) {
+	defer recovered(&err)
+	_, err = f.way(k)
+	return err
+}
+
 func (f *Front) way(k *kind) (*way, error) {
 	table := tables{k, f.Now}
 	scope, err := f.newScope(k, table)
@@ -142,7 +148,7 @@ func (f *Front) filtered(next http.Handler) http.Handler {
 	resolver := &genericrequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 	long := func(_ *http.Request, info *genericrequest.RequestInfo) bool { return info.Verb == "watch" }
 	next = filters.WithAuthorization(next, f, metaCodecs)
-	next = serverfilters.WithMaxInFlightLimit(next, mostReading, mostWriting, long)
+	next = f.bounded(next, long)
 	next = filters.WithAuthentication(next, bearertoken.New(f.people), http.HandlerFunc(f.turnedAway), nil, nil)
 	next = serverfilters.WithTimeoutForNonLongRunningRequests(next, long)
 	next = filters.WithRequestDeadline(next, nil, nil, long, metaCodecs, requestTimeout)
@@ -153,6 +159,30 @@ func (f *Front) filtered(next http.Handler) http.Handler {
 	next = filters.WithAuditInit(next)
 	next = serverfilters.WithPanicRecovery(next, resolver)
 	return f.noted(next)
+}
+
+// bounded works on so many requests at once, of one person and of all: some send slowly, or take slowly what they are sent.
+func (f *Front) bounded(next http.Handler, long genericrequest.LongRunningRequestCheck) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info, _ := genericrequest.RequestInfoFrom(r.Context())
+		who, known := genericrequest.UserFrom(r.Context())
+		if info == nil || !known || long(r, info) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		of := f.turns.Reading
+		if info.IsResourceRequest && !reading[info.Verb] {
+			of = f.turns.Writing
+		}
+		leave, err := of.Enter(who.GetName())
+		if err != nil {
+			w.Header().Set("Retry-After", strconv.Itoa(turns.RetryAfter))
+			f.refuse(w, r, err)
+			return
+		}
+		defer leave()
+		next.ServeHTTP(w, r)
+	})
 }
 
 // noted keeps token and address of a request, and ends it with the front.
@@ -183,7 +213,7 @@ func (f *Front) refuse(w http.ResponseWriter, r *http.Request, err error) {
 // turnedAway answers whoever was not let in: because of their token, or because nobody can say whose it is.
 func (f *Front) turnedAway(w http.ResponseWriter, r *http.Request) {
 	if met, _ := r.Context().Value(troubleKey{}).(*trouble); met != nil && met.err != nil {
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+		w.Header().Set("Retry-After", strconv.Itoa(turns.RetryAfter))
 		f.refuse(w, r, apierrors.NewServiceUnavailable("whose the token is cannot be said now: "+met.err.Error()))
 		return
 	}

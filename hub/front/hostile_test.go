@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"flotilla/bus/bustest"
 	"flotilla/core/api"
 )
 
@@ -53,6 +54,39 @@ func TestViewersSeeNoValueInsideOfOtherKinds(t *testing.T) {
 		}
 		w.Stop()
 	}
+}
+
+// Who sends what they ask for slowly, or never, takes a quarter at most of what is worked on at once.
+func TestOnePersonHoldsAPartOfWhatIsWorkedOnAtOnce(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	ada, eve := f.admin(), f.as(f.hub, "eve", api.RoleViewer)
+	transport, err := rest.TransportFor(eve)
+	require.NoError(t, err)
+	slow, ctx := &http.Client{Transport: transport}, t.Context()
+	const asked, held = 220, 50
+	refused := make(chan int, asked)
+	for range asked {
+		body, comes := io.Pipe()
+		t.Cleanup(func() { _ = comes.Close() })
+		go func() { _, _ = comes.Write([]byte("{")) }()
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, eve.Host+"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		go func() {
+			if answer, err := slow.Do(request); err == nil {
+				_ = answer.Body.Close()
+				refused <- answer.StatusCode
+			}
+		}()
+	}
+	for range asked - held {
+		require.Equal(t, http.StatusTooManyRequests, bustest.Within(t, refused, "a refusal"))
+	}
+	ada.create(configMaps, settings("a", nil))
+	_, err = ada.Resource(placements).List(ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Empty(t, refused)
 }
 
 // post sends a body as it is.

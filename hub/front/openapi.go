@@ -1,6 +1,7 @@
 package front
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
@@ -74,8 +75,20 @@ func document(listed []*kind) *spec3.OpenAPI {
 	return out
 }
 
+// lazily makes a document when it is asked for first. What a definition says may be odd, and the library makes documents on goroutines of its own,
+// where a panic would end the hub.
 func lazily(make func() *spec3.OpenAPI) cached.Value[*spec3.OpenAPI] {
-	return cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) { return make(), release, nil }))
+	return cached.Once(cached.Func(func() (made *spec3.OpenAPI, of string, err error) {
+		defer recovered(&err)
+		return make(), release, nil
+	}))
+}
+
+// recovered makes an error of a panic.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panicked: %v", p)
+	}
 }
 
 // addKind makes the model of a kind, whose name no other kind has; that of one without a type says nothing of its fields.
@@ -88,7 +101,9 @@ func (m *models) addKind(k *kind) string {
 	name, made := k.Group+"."+k.Version+"."+k.Kind, anything()
 	if k.definition != nil && k.definition.model != nil {
 		whole := *k.definition.model
-		whole.Properties = maps.Clone(whole.Properties)
+		if whole.Properties = maps.Clone(whole.Properties); whole.Properties == nil {
+			whole.Properties = map[string]spec.Schema{} // what it holds may be anything
+		}
 		m.fields(reflect.TypeFor[heading](), name, map[string]string{}, &whole)
 		m.schemas[name] = &whole
 		return name

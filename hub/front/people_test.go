@@ -20,19 +20,7 @@ import (
 // A person who is revoked looks no more: what they watch ends.
 func TestAWatchEndsWithItsPerson(t *testing.T) {
 	t.Parallel()
-	f := &fleet{t: t}
-	f.hub = f.run(hubd.Options{Fleet: "test", Name: "own", Log: zerolog.Nop(), Server: &server.Options{Dir: t.TempDir(), Port: -1}})
-	person := func(o bus.Options) *bus.Conn {
-		o.Fleet, o.URL = "test", f.hub.Server().URL()
-		c, err := bus.ConnectClient(t.Context(), o)
-		require.NoError(t, err)
-		t.Cleanup(c.Close)
-		return c
-	}
-	admin := person(bus.Options{Creds: f.hub.Server().OperatorCreds(), Name: "admin"})
-	var added api.UserAddResponse
-	require.NoError(t, bus.Request(bustest.Context(t), admin, api.VerbUserAdd, map[string]any{"name": "anna", "role": "operator", "life": "1h"}, &added, bus.RequestOptions{}))
-	c := f.client(f.with(f.hub, person(bus.Options{CredsText: []byte(added.Creds), Name: "anna"})))
+	admin, c := adminAndAnna(t)
 	w, err := c.maps().Watch(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	defer w.Stop()
@@ -44,6 +32,51 @@ func TestAWatchEndsWithItsPerson(t *testing.T) {
 	}
 	_, err = c.maps().List(t.Context(), metav1.ListOptions{})
 	require.True(t, apierrors.IsUnauthorized(err), "%v", err)
+}
+
+// A token ends at once with the credentials that it was made of, whatever was known of it a moment before.
+func TestATokenEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]struct {
+		verb    string
+		request any
+	}{
+		"renewed": {api.VerbUserAdd, map[string]any{"name": "anna", "life": "1h", "renew": true}}, "revoked": {api.VerbUserRevoke, api.UserRevokeRequest{Name: "anna"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			admin, c := adminAndAnna(t)
+			secret := settings("s", nil)
+			secret.SetKind("Secret")
+			c.create(secretsOf, secret)
+			require.NoError(t, bus.Request(bustest.Context(t), admin, end.verb, end.request, nil, bus.RequestOptions{}))
+			_, err := c.maps().Create(t.Context(), settings("after", nil), metav1.CreateOptions{})
+			require.True(t, apierrors.IsUnauthorized(err), "%v", err)
+			_, err = c.Resource(secretsOf).Namespace("shop").Get(t.Context(), "s", metav1.GetOptions{})
+			require.True(t, apierrors.IsUnauthorized(err), "%v", err)
+		})
+	}
+}
+
+// adminAndAnna are an admin of a hub with a server of its own, and an operator who asks its Kubernetes API.
+func adminAndAnna(t *testing.T) (admin *bus.Conn, anna *client) {
+	t.Helper()
+	f := &fleet{t: t}
+	f.hub = f.run(hubd.Options{Fleet: "test", Name: "own", Log: zerolog.Nop(), Server: &server.Options{Dir: t.TempDir(), Port: -1}})
+	admin = f.person(bus.Options{Creds: f.hub.Server().OperatorCreds(), Name: "admin"})
+	var added api.UserAddResponse
+	require.NoError(t, bus.Request(bustest.Context(t), admin, api.VerbUserAdd, map[string]any{"name": "anna", "role": "operator", "life": "1h"}, &added, bus.RequestOptions{}))
+	return admin, f.client(f.with(f.hub, f.person(bus.Options{CredsText: []byte(added.Creds), Name: "anna"})))
+}
+
+// person connects to the hub's own server as somebody.
+func (f *fleet) person(o bus.Options) *bus.Conn {
+	f.t.Helper()
+	o.Fleet, o.URL = "test", f.hub.Server().URL()
+	c, err := bus.ConnectClient(f.t.Context(), o)
+	require.NoError(f.t, err)
+	f.t.Cleanup(c.Close)
+	return c
 }
 
 // Any hub answers: what one wrote the other shows, and watches on any go on when another leads.

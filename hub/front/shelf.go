@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// ringLength is how many changes of a kind are kept for who resumes.
-	ringLength = 4096
+	// ringLength is how many changes of a kind are kept for who resumes, and ringBytes how long what the door said of them may be together.
+	ringLength, ringBytes = 4096, 16 << 20
 	// pollEvery is for how long one wait for a change lasts.
 	pollEvery = 20 * time.Second
 	// retryEvery is how long after the door answered nothing it is asked again.
@@ -44,6 +44,7 @@ type change struct {
 	number uint64
 	now    *unstructured.Unstructured // as it is or, deleted, was last
 	before *unstructured.Unstructured // nil where there was none
+	size   int                        // of what the door said
 }
 
 // shelf holds the objects of one kind as they were when the door was asked last, and the changes that led there.
@@ -192,7 +193,7 @@ func (s *shelf) take(found []json.RawMessage, specs []string, number uint64, mar
 		now.object.SetResourceVersion(printed(now.number))
 		newest = max(newest, now.number)
 		left[key], texts[now.raw] = now, now
-		one := change{kind: watch.Added, number: now.number, now: now.object}
+		one := change{kind: watch.Added, number: now.number, now: now.object, size: len(now.raw)}
 		if was != nil {
 			one.kind, one.before = watch.Modified, was.object
 		}
@@ -219,7 +220,7 @@ func (s *shelf) take(found []json.RawMessage, specs []string, number uint64, mar
 func gone(was *item, number uint64) change {
 	last := was.object.DeepCopy()
 	last.SetResourceVersion(printed(number))
-	return change{kind: watch.Deleted, number: number, now: last, before: was.object}
+	return change{kind: watch.Deleted, number: number, now: last, before: was.object, size: len(was.raw)}
 }
 
 // keep adds changes to the ring, and wakes who watches.
@@ -228,12 +229,23 @@ func (s *shelf) keep(changes []change) {
 		return
 	}
 	s.ring = append(s.ring, changes...)
-	if over := len(s.ring) - ringLength; over > 0 {
+	if over := beyond(s.ring); over > 0 {
 		s.oldest = s.ring[over-1].number
 		s.ring = slices.Clone(s.ring[over:])
 	}
 	close(s.changed)
 	s.changed = make(chan struct{})
+}
+
+// beyond is how many of the oldest changes are not kept.
+func beyond(ring []change) (over int) {
+	size := 0
+	for over = len(ring); over > 0 && len(ring)-over < ringLength; over-- {
+		if size += ring[over-1].size; size > ringBytes {
+			return over
+		}
+	}
+	return over
 }
 
 // itemOf is an object as the door shows it; nil where it lies in the hub in a version that is not served, whose fields may be others.

@@ -159,7 +159,7 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 	default:
 		found = nil
 	}
-	leave, err := s.front.watching.enter(callerOf(ctx).Name)
+	leave, err := s.front.turns.Watching.Enter(callerOf(ctx).Name)
 	if err != nil {
 		return nil, err
 	}

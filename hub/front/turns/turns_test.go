@@ -1,4 +1,4 @@
-package front
+package turns
 
 import (
 	"testing"
@@ -9,22 +9,22 @@ import (
 
 // Nobody keeps more watches than a hub bears, alone or with others.
 func TestWatchesOfAPersonAndOfAllAreBounded(t *testing.T) {
-	var c crowd
-	leave, err := c.enter("anna")
+	c := newTurns("watches", mostWatchesOfOne, mostWatches)
+	leave, err := c.Enter("anna")
 	require.NoError(t, err)
 	for range mostWatchesOfOne - 1 {
-		_, err := c.enter("anna")
+		_, err := c.Enter("anna")
 		require.NoError(t, err)
 	}
-	_, err = c.enter("anna")
+	_, err = c.Enter("anna")
 	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
 	leave()
-	_, err = c.enter("anna")
+	_, err = c.Enter("anna")
 	require.NoError(t, err)
 	for c.all < mostWatches {
-		_, err := c.enter(string(rune('a' + c.all%26)))
+		_, err := c.Enter(string(rune('a' + c.all%26)))
 		require.NoError(t, err)
 	}
-	_, err = c.enter("berta")
+	_, err = c.Enter("berta")
 	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
 }

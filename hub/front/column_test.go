@@ -1,0 +1,39 @@
+package front
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// Columns go down what definitions name, each value once; what goes down any number of levels, or unites, costs as much as somebody likes.
+func TestColumnsOfDefinitions(t *testing.T) {
+	object := map[string]any{"status": map[string]any{
+		"phase": "Up", "long": strings.Repeat("ä", 1000), "list": []any{"a", "b"},
+		"conditions": []any{map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Other", "status": "False"}},
+	}, "metadata": map[string]any{"labels": map[string]any{"a.b/c": "d"}}}
+	for path, want := range map[string]any{
+		".status.phase":     "Up",
+		".status.list[1]":   "b",
+		".status.list[*]":   "a",
+		".status.list[0:1]": "a",
+		".status.nothing":   nil,
+		`.status.conditions[?(@.type=="Ready")].status`: "True",
+		`.metadata.labels.a\.b/c`:                       "d",
+		`.metadata['labels']['a\.b/c']`:                 "d",
+		".status.long":                                  strings.Repeat("ä", 512) + "…",
+	} {
+		made, ok := printedColumn(&apiextensionsv1.CustomResourceColumnDefinition{Name: "x", JSONPath: path})
+		require.True(t, ok, path)
+		require.Equal(t, want, made.cell(object), path)
+	}
+	for _, path := range []string{
+		"..a", ".status..a", strings.Repeat("..a", 6), ".status.list[0,0,0]", ".status['phase','phase']", ".status.phase}{.status.phase", "status", "", "{.a}",
+		".a}{range .status.list[*]}{@}{end", ".status.list[?(@..a)]", "." + strings.Repeat("a", 2000), ".status.list[",
+	} {
+		_, ok := printedColumn(&apiextensionsv1.CustomResourceColumnDefinition{Name: "x", JSONPath: path})
+		require.False(t, ok, path)
+	}
+}

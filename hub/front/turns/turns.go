@@ -1,0 +1,64 @@
+// Package turns bounds what people do with the Kubernetes API at once: one person no more than a part of what all may.
+package turns
+
+import (
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// RetryAfter is in how many seconds a client asks again that was refused, or while no hub leads.
+const RetryAfter = 1
+
+const (
+	// At most so many requests are worked on at once, of those that read and of those that write, and of one person a quarter.
+	mostReading, mostWriting, partOfOne = 400, 200, 4
+	// At most so many watch at once, of one person and of all.
+	mostWatchesOfOne, mostWatches = 1024, 8192
+)
+
+// All are the turns of a hub: to watch, to read and to write.
+type All struct{ Watching, Reading, Writing *Turns }
+
+// NewAll returns turns that nobody has.
+func NewAll() *All {
+	return &All{
+		Watching: newTurns("watches", mostWatchesOfOne, mostWatches),
+		Reading:  newTurns("reading requests", mostReading/partOfOne, mostReading), Writing: newTurns("writing requests", mostWriting/partOfOne, mostWriting),
+	}
+}
+
+// Turns are what people do at once, of one kind.
+type Turns struct {
+	what        string
+	ofOne, most int
+
+	mu     sync.Mutex
+	people map[string]int
+	all    int
+}
+
+func newTurns(what string, ofOne, most int) *Turns {
+	return &Turns{what: what, ofOne: ofOne, most: most, people: map[string]int{}}
+}
+
+// Enter counts one more of a person, until leave is called. The error is a refusal as the Kubernetes API gives it.
+func (c *Turns) Enter(person string) (leave func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.people[person] >= c.ofOne || c.all >= c.most {
+		return nil, apierrors.NewTooManyRequests(
+			fmt.Sprintf("found %d %s of %s and %d of all, expected fewer than %d and %d: end some", c.people[person], c.what, person, c.all, c.ofOne, c.most), RetryAfter)
+	}
+	c.all++
+	c.people[person]++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.all--
+		if c.people[person]--; c.people[person] == 0 {
+			delete(c.people, person)
+		}
+	}, nil
+}
