@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,7 +112,7 @@ func (c *comparison) letters(at string, wanted map[string]any, live any) {
 		return
 	}
 	for key, value := range wanted {
-		if got, ok := have[key]; !ok || got != value {
+		if got, ok := have[key]; !ok || !alike(got, value) {
 			c.differs(at, key)
 		}
 	}
@@ -124,9 +125,18 @@ func (c *comparison) letters(at string, wanted map[string]any, live any) {
 	}
 }
 
+// alike compares what is text, and need not be: whoever wrote it may have put anything there.
+func alike(a, b any) bool {
+	if text, is := a.(string); is {
+		other, is := b.(string)
+		return is && text == other
+	}
+	return reflect.DeepEqual(a, b)
+}
+
 func (c *comparison) marks(at string, wanted, live map[string]any) {
 	for key, value := range wanted {
-		if got, ok := live[key]; (!ok || got != value) && !ignoredMark(key) {
+		if got, ok := live[key]; (!ok || !alike(got, value)) && !ignoredMark(key) {
 			c.differs(at, key)
 		}
 	}

@@ -105,6 +105,11 @@ func TestDriftsInDataAreToTheLetter(t *testing.T) {
 		"stringData that differs": {
 			"{apiVersion: v1, kind: Secret, stringData: {p: right}}", "{data: {p: d3Jvbmc=}}", []string{"/data/p"},
 		},
+		"lists where text belongs": {
+			"{apiVersion: v1, kind: ConfigMap, metadata: {labels: {a: [x]}}, data: {same: [a, {b: c}], v: [a], t: x}}",
+			"{metadata: {labels: {a: [y]}}, data: {same: [a, {b: c}], v: [b], t: [x]}}",
+			[]string{"/data/t", "/data/v", "/metadata/labels/a"},
+		},
 		"data of another kind": {
 			"{apiVersion: example.com/v1, kind: ConfigMap, data: {v: '1.0'}}", "{data: {v: '1'}}", nil,
 		},

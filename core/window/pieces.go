@@ -1,5 +1,7 @@
 package window
 
+import "sort"
+
 // occurrence returns occurrence k before blackouts.
 func (s *Schedule) occurrence(k int) span {
 	from := s.clock.instant(s.days.at(k), s.startTime)
@@ -35,10 +37,7 @@ func (s *Schedule) piece(at int64) (span, int, bool) {
 
 // free returns the first part of a span that no blackout covers.
 func (s *Schedule) free(p span) (span, bool) {
-	for _, b := range s.blackouts {
-		if b.to <= p.from {
-			continue
-		}
+	for _, b := range s.blackouts[s.past(p.from):] {
 		if b.from > p.from {
 			p.to = min(p.to, b.from)
 			break
@@ -52,7 +51,7 @@ func (s *Schedule) free(p span) (span, bool) {
 // It reports false when the window is still open at the horizon.
 func (s *Schedule) forward(end int64, k int, at int64) (int64, bool) {
 	if s.seamless {
-		for _, b := range s.blackouts {
+		for _, b := range s.blackouts[s.past(end):] {
 			if b.from >= end {
 				return b.from, b.from-at <= Horizon
 			}
@@ -90,21 +89,19 @@ func (s *Schedule) back(from int64, k int) int64 {
 
 // blocked reports whether a blackout covers an instant.
 func (s *Schedule) blocked(at int64) bool {
-	for _, b := range s.blackouts {
-		if b.from <= at && at < b.to {
-			return true
-		}
-	}
-	return false
+	past := s.past(at)
+	return past < len(s.blackouts) && s.blackouts[past].from <= at
 }
 
 // lastBlocked returns the end of the last blackout that ended by an instant, farthest past without one.
 func (s *Schedule) lastBlocked(at int64) int64 {
-	last := -farAway
-	for _, b := range s.blackouts {
-		if b.to <= at {
-			last = b.to
-		}
+	if past := s.past(at); past > 0 {
+		return s.blackouts[past-1].to
 	}
-	return last
+	return -farAway
+}
+
+// past is how many blackouts have ended by an instant.
+func (s *Schedule) past(at int64) int {
+	return sort.Search(len(s.blackouts), func(i int) bool { return s.blackouts[i].to > at })
 }
