@@ -25,7 +25,7 @@ func (s *Service) caller(r micro.Request) (api.Caller, error) {
 	info, ok := said.ByRequest(r)
 	if !ok {
 		return by, &api.Failure{
-			Code: api.CodeInvalid, Message: "request " + by.Verb + ": found a header with lines that hide others, expected lines that end with CR LF, and 16 at most",
+			Code: api.CodeInvalid, Message: "request " + by.Verb + ": found a header with lines that hide others, expected lines that end with CR LF, and 15 values at most",
 			Next: "ask with flotilla, or with a client library of NATS",
 		}
 	}

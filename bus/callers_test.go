@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
@@ -26,6 +27,7 @@ func TestNobodyAsksInTheNameOfAnother(t *testing.T) {
 	conn, said, err := bustest.Wire(t.Context(), strings.TrimPrefix(server.URL(), "nats://"), creds, map[string]any{"no_responders": true})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = fmt.Fprintf(conn, "SUB %s 1\r\n", inbox)
 	require.NoError(t, err)
 	ask := func(header string) (code string) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/bus/lines"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -165,7 +166,7 @@ func untrusted(err error) bool {
 }
 
 func (c *Conn) handlers() []nats.Option {
-	report := c.reportRetries()
+	report, bound := c.reportRetries(), &lines.Bound{}
 	return []nats.Option{
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
@@ -189,11 +190,11 @@ func (c *Conn) handlers() []nats.Option {
 			if errors.Is(err, nats.ErrBadHeaderMsg) {
 				return // who sends it may send it a thousand times, and it is refused as what it is
 			}
-			line := c.Log.Error().Err(err)
+			about := ""
 			if sub != nil {
-				line = line.Str("subject", sub.Subject)
+				about = sub.Subject
 			}
-			line.Msg("NATS connection reports")
+			bound.Of(about, c.Log.Error).Err(err).Str("subject", about).Msg("NATS connection reports")
 			switch {
 			case errors.Is(err, nats.ErrSlowConsumer):
 				c.disturb(Slow, err)

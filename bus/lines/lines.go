@@ -32,7 +32,7 @@ type count struct {
 }
 
 // Of begins a line that somebody causes, or returns nil, which logs nothing, where they caused too many of late. Their next line says how many
-// were left out.
+// were left out, unless they are forgotten meanwhile.
 func (b *Bound) Of(who string, begin func() *zerolog.Event) *zerolog.Event {
 	leftOut, logs := b.count(who)
 	switch {

@@ -33,6 +33,9 @@ func By(m *nats.Msg, size int) (info string, ok bool) {
 		}
 	}
 	of := m.Header[Header]
+	if _, inline := m.Header["Status"]; inline { // the server's line stands on the first
+		return "", false
+	}
 	if size-len(m.Subject)-len(m.Reply)-len(m.Data) > seen || values > mostValues || len(of) > 1 {
 		return "", false
 	}

@@ -37,6 +37,8 @@ func TestOnlyWhatAServerSaysIsBelieved(t *testing.T) {
 		{"the truth on the line of a lie", "NATS/1.0\r\n" + lie + "xx", false},
 		{"the truth on the line of a key", "NATS/1.0\r\nX-xx", false},
 		{"the truth on the line of a value", "NATS/1.0\nA: b\n" + lie + "\nX: yxx", false},
+		{"no end", "NATS/1.0\r\n", false},
+		{"no end after a status", "NATS/1.0 503\r\n", false},
 		{"an end and a second header", "NATS/1.0\r\n\r\nNATS/1.0\r\n" + lie + "\r\n\r\n", false},
 	} {
 		arrived := byServer(c.sent)

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// pageOfList is how many connections a server lists at once: each with its credentials, within one message.
-	pageOfList = 1000
+	// pageOfList is how many connections a server lists at once with their credentials, and pageOfTraffic without: within one message.
+	pageOfList, pageOfTraffic = 1000, 10_000
 	// listAgain is the pause before servers are asked once more who is there.
 	listAgain = time.Second
 )
@@ -54,7 +54,7 @@ func (b *bouncer) opened(m *nats.Msg) {
 func (b *bouncer) closed(m *nats.Msg) {
 	var e server.DisconnectEventMsg
 	if json.Unmarshal(m.Data, &e) == nil {
-		of := traffic{messages: e.Received.Msgs, bytes: e.Received.Bytes}
+		of := traffic{messages: e.Sent.Msgs, bytes: e.Sent.Bytes} // by the client
 		b.crowd.left(e.Client.User, connection{e.Server.ID, e.Client.ID}, of, time.Now())
 	}
 }
@@ -88,9 +88,13 @@ func (b *bouncer) count() error { return b.list(true, b.take) }
 
 // list has all servers list who is there, with their credentials if need be, and hands each page on.
 func (b *bouncer) list(credentials bool, take func(of server.ServerInfo, conns []*server.ConnInfo)) error {
-	for offset, more := 0, true; more; offset += pageOfList {
+	page := pageOfTraffic
+	if credentials {
+		page = pageOfList
+	}
+	for offset, more := 0, true; more; offset += page {
 		more = false
-		request, _ := json.Marshal(server.ConnzOptions{Username: credentials, Offset: offset, Limit: pageOfList}) // numbers alone
+		request, _ := json.Marshal(server.ConnzOptions{Username: credentials, Offset: offset, Limit: page}) // numbers alone
 		answers, err := gather(b.nc, subjects.ListConnections, request)
 		if err != nil {
 			return err
@@ -104,7 +108,7 @@ func (b *bouncer) list(credentials bool, take func(of server.ServerInfo, conns [
 				return fmt.Errorf("the connections of a server: %w", err)
 			}
 			take(answer.Server, answer.Data.Conns)
-			more = more || len(answer.Data.Conns) == pageOfList
+			more = more || len(answer.Data.Conns) == page
 		}
 	}
 	return nil
@@ -114,7 +118,7 @@ func (b *bouncer) list(credentials bool, take func(of server.ServerInfo, conns [
 func (b *bouncer) take(of server.ServerInfo, conns []*server.ConnInfo) {
 	for _, c := range conns {
 		if ofUser(c.Kind) {
-			b.came(arrival{b.names[c.Account], c.AuthorizedUser, c.JWT, c.Kind, opened{connection{of.ID, c.Cid}, c.Start, trafficOf(c).weighs()}})
+			b.came(arrival{b.names[c.Account], c.AuthorizedUser, c.JWT, c.Kind, opened{connection{of.ID, c.Cid}, c.Start, trafficOf(c).weighs(b.names[c.Account])}})
 		}
 	}
 }
@@ -123,10 +127,10 @@ func trafficOf(c *server.ConnInfo) traffic { return traffic{c.InMsgs, c.InBytes,
 
 // look has all servers list what was sent and not taken, and cuts who has too much of it.
 func (b *bouncer) look() error {
-	found := map[connection]traffic{}
+	found := seen{of: map[connection]traffic{}, all: b.own != nil}
 	note := func(of server.ServerInfo, conns []*server.ConnInfo) {
 		for _, c := range conns {
-			found[connection{of.ID, c.Cid}] = trafficOf(c)
+			found.of[connection{of.ID, c.Cid}] = trafficOf(c)
 		}
 	}
 	if b.own != nil {
@@ -151,26 +155,37 @@ func (b *bouncer) watch(again nudges) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var counting sync.WaitGroup
 	counting.Go(func() {
-		every := askEvery
-		if b.own != nil {
-			every = lookEvery
-		}
-		looks := time.NewTicker(every)
-		defer looks.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-again:
 				b.countAgain(ctx)
-			case <-looks.C:
-				if err := b.look(); err != nil {
-					b.log.Debug().Err(err).Msg("looking at what who is connected sends")
-				}
 			}
 		}
 	})
+	counting.Go(func() { b.lookOn(ctx) })
 	return sync.OnceFunc(func() { cancel(); b.crowd.by(nil); b.nc.Close(); counting.Wait(); b.crowd.forget() }), nil
+}
+
+// partOfLooks is which part of the time it is looked, at most.
+const partOfLooks = 20
+
+// lookOn looks at what is sent, again and again.
+func (b *bouncer) lookOn(ctx context.Context) {
+	every := askEvery
+	if b.own != nil {
+		every = lookEvery
+	}
+	for loop.Pause(ctx, every) {
+		began := time.Now()
+		if err := b.look(); err != nil {
+			b.log.Debug().Err(err).Msg("looking at what who is connected sends")
+		}
+		if took := time.Since(began); b.own != nil {
+			every = max(lookEvery, partOfLooks*took)
+		}
+	}
 }
 
 func (b *bouncer) countAgain(ctx context.Context) {

@@ -119,9 +119,55 @@ func TestWhoSendsWithoutEndIsCut(t *testing.T) {
 		require.Less(t, time.Since(began), time.Minute)
 	}
 	h.stay(t, 0)
-	hold(t, s.URL(), subjects.Inbox("mallory"), mallory, 2).stay(t, 0)
-	require.Equal(t, []server.Crowd{{Account: subjects.AccountAgents, Name: "mallory", Most: server.AgentConnections, Excess: server.ExcessMessages}}, s.Crowds())
+	if again, err := nats.Connect(s.URL(), nats.UserCredentialBytes(mallory), nats.NoReconnect()); err == nil { // or it is cut before that returns
+		(&held{conns: []*nats.Conn{again}}).stay(t, 0)
+	}
+	require.Equal(t, []server.Crowd{tooLoud("mallory")}, s.Crowds())
 	other.stay(t, 1)
+}
+
+func tooLoud(member string) server.Crowd {
+	return server.Crowd{Account: subjects.AccountAgents, Name: member, Most: server.AgentConnections, Excess: server.ExcessMessages}
+}
+
+// What a user sent counts also where they have left by the time that it is looked at, and what they were sent does not.
+func TestWhoLeavesHasSentWhatTheySent(t *testing.T) {
+	s := bustest.Start(t)
+	creds, inbox := bustest.AgentCreds(t, s.Server, "oslo"), subjects.Inbox("oslo")
+	oslo, hub := hold(t, s.URL(), inbox, creds, 1).conns[0], s.Hub(t)
+	f := subjects.Fleet{Name: bustest.Fleet}
+	came, err := oslo.SubscribeSync(f.Hints("oslo"))
+	require.NoError(t, err)
+	require.NoError(t, came.SetPendingLimits(-1, -1))
+	require.NoError(t, oslo.Flush())
+	for range 60_000 {
+		require.NoError(t, hub.NC.Publish(f.Hint("oslo", subjects.CommandPlacement), []byte("much")))
+	}
+	bustest.Eventually(t, func() error {
+		if pending, _, _ := came.Pending(); pending < 60_000 {
+			return fmt.Errorf("%d came", pending)
+		}
+		return nil
+	})
+	oslo.Close()
+	mallory := bustest.AgentCreds(t, s.Server, "mallory")
+	bustest.Eventually(t, func() error {
+		one, err := nats.Connect(s.URL(), nats.UserCredentialBytes(mallory), nats.NoReconnect())
+		for range 5_000 {
+			if err == nil {
+				err = one.Publish(f.BucketSubject(subjects.Heartbeat, "mallory"), []byte("{}"))
+			}
+		}
+		if err == nil {
+			_ = one.Flush()
+			one.Close()
+		}
+		if len(s.Crowds()) == 0 {
+			return errors.New("nobody is named")
+		}
+		return nil
+	})
+	require.Equal(t, []server.Crowd{tooLoud("mallory")}, s.Crowds())
 }
 
 // A server takes so many connections, whoever's they are, and says who holds most. Those that have not said whose they are make room.

@@ -56,6 +56,7 @@ type crowd struct {
 	// agents are those of users of account AGENTS, by who that is and by public key.
 	agents map[agent]map[string]*holder
 	kick   func([]connection) // nil while nobody can have connections cut
+	looked time.Time          // when it was looked at what they send
 }
 
 func newCrowd() *crowd {
@@ -64,7 +65,9 @@ func newCrowd() *crowd {
 	return c
 }
 
-func (c *crowd) clear() { c.users, c.agents = map[string]*holder{}, map[agent]map[string]*holder{} }
+func (c *crowd) clear() {
+	c.users, c.agents, c.looked = map[string]*holder{}, map[agent]map[string]*holder{}, time.Time{}
+}
 
 // agent is the agent of the member of a name, or the leaf node of that name.
 type agent struct {
@@ -159,7 +162,7 @@ func (c *crowd) left(user string, at connection, of traffic, now time.Time) {
 	}
 	h.open = slices.DeleteFunc(h.open, func(o opened) bool {
 		if o.at == at {
-			h.spend(max(0, of.weighs()-o.sent), now)
+			h.spend(max(0, of.weighs(h.account)-o.sent), now, now)
 		}
 		return o.at == at
 	})

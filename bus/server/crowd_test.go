@@ -123,7 +123,7 @@ func TestWhoSendsTooMuchIsCut(t *testing.T) {
 	})
 	at := func(id uint64) connection { return connection{"n1", id} }
 	look := func(of map[connection]traffic) {
-		if kick, beyond := c.look(of, now); len(beyond) > 0 {
+		if kick, beyond := c.look(seen{of: of}, now); len(beyond) > 0 {
 			kick(beyond)
 		}
 	}
@@ -132,34 +132,65 @@ func TestWhoSendsTooMuchIsCut(t *testing.T) {
 	c.came(arrival{account: subjects.AccountAgents, user: "oslo", opened: opened{at: at(3)}}, now)
 	look(map[connection]traffic{at(1): {messages: 30_000}, at(2): {messages: 10_000_000}, at(3): {messages: 40_000}, at(9): {messages: 1 << 40}})
 	require.Empty(t, cut)
-	now = now.Add(time.Second) // in which 1,000 more may be sent
-	look(map[connection]traffic{at(1): {messages: 35_000}, at(2): {messages: 10_006_000}, at(3): {messages: 41_000}})
+	now = now.Add(time.Second) // in which 5,000 more may be sent
+	look(map[connection]traffic{at(1): {messages: 38_000}, at(2): {messages: 10_007_000}, at(3): {messages: 45_000}})
 	require.Empty(t, cut)
-	look(map[connection]traffic{at(1): {messages: 35_001}, at(2): {messages: 10_006_000}, at(3): {messages: 41_000}})
+	look(map[connection]traffic{at(1): {messages: 38_001}, at(2): {messages: 10_007_000}, at(3): {messages: 45_000}})
 	require.ElementsMatch(t, []uint64{1, 2}, cut)
 	require.Equal(t, []Crowd{{Account: subjects.AccountAgents, Most: AgentConnections, Excess: ExcessMessages}}, c.crowds(now))
 	require.Equal(t, []connection{at(4)}, c.came(arrival{account: subjects.AccountAgents, user: "mallory", opened: opened{at: at(4)}}, now))
 	now = now.Add(barredFor)
 	require.Empty(t, c.came(arrival{account: subjects.AccountAgents, user: "mallory", opened: opened{at: at(5)}}, now))
-	c.left("mallory", at(5), traffic{messages: 10_000}, now)
+	look(map[connection]traffic{at(5): {messages: 1 << 40}})
+	require.Equal(t, uint64(5), cut[2])
+	cut = cut[:2]
+	now = now.Add(barredFor)
+	look(nil)
+	require.Empty(t, c.came(arrival{account: subjects.AccountAgents, user: "mallory", opened: opened{at: at(5)}}, now), "and then all begins anew")
+	look(map[connection]traffic{at(5): {messages: 40_000}})
 	require.Empty(t, c.crowds(now))
-	c.came(arrival{account: subjects.AccountAgents, user: "mallory", opened: opened{at: at(6)}}, now)
-	look(map[connection]traffic{at(6): {messages: 1}})
-	require.ElementsMatch(t, []uint64{1, 2, 6}, cut, "what was sent over a connection that is gone counts")
+	c.left("mallory", at(5), traffic{messages: 40_001}, now)
+	look(nil)
+	require.Equal(t, []connection{at(6)}, c.came(arrival{account: subjects.AccountAgents, user: "mallory", opened: opened{at: at(6)}}, now),
+		"what was sent over a connection that is gone counts")
 
-	// Each 4 KiB count as a message.
-	look(map[connection]traffic{at(3): {messages: 41_001, bytes: 30_000 << 12}})
-	require.Equal(t, uint64(3), cut[3])
+	// Each 4 KiB of an agent count as a message, each 64 KiB of a person, and what all behind a leaf node send as a sixteenth.
+	c.came(arrival{account: subjects.AccountPeople, user: "anna", opened: opened{at: at(8)}}, now)
+	look(map[connection]traffic{at(3): {messages: 45_000, bytes: 40_000 << 12}, at(8): {bytes: 40_000 << 16}})
+	require.Len(t, cut, 2)
+	look(map[connection]traffic{at(3): {messages: 45_000, bytes: 40_001 << 12}, at(8): {bytes: 40_001 << 16}})
+	require.ElementsMatch(t, []uint64{1, 2, 3, 8}, cut)
 	c.came(arrival{account: subjects.AccountAgents, user: "edge", jwt: tokenOf(t, userKey(t), subjects.LeafPrefix+"edge"), kind: kindLeaf, opened: opened{at: at(7)}}, now)
 	look(map[connection]traffic{at(7): {messages: sentByLeaf * 40_000}})
 	require.Len(t, cut, 4)
 	look(map[connection]traffic{at(7): {messages: sentByLeaf*40_000 + 1}})
 	require.Equal(t, uint64(7), cut[4])
 	now = now.Add(time.Hour)
-	for user, id := range map[string]uint64{"mallory": 6, "oslo": 3, "edge": 7} {
+	for user, id := range map[string]uint64{"mallory": 6, "oslo": 3, "edge": 7, "anna": 8} {
 		c.left(user, at(id), traffic{}, now)
 	}
 	require.Empty(t, c.users, "who is gone is forgotten")
+}
+
+// What is sent between two looks has the time between them, however long that is; and what no server has is open no more, in whichever order
+// that was heard.
+func TestLooksMayBeFarApart(t *testing.T) {
+	c, now := newCrowd(), time.Unix(1e9, 0)
+	c.by(func([]connection) {})
+	at := connection{"n1", 1}
+	c.left("oslo", at, traffic{}, now) // heard before the next
+	c.came(arrival{account: subjects.AccountAgents, user: "oslo", opened: opened{at: at, since: now}}, now)
+	_, cut := c.look(seen{of: map[connection]traffic{at: {}}}, now)
+	require.Empty(t, cut)
+	now = now.Add(time.Minute)
+	_, cut = c.look(seen{of: map[connection]traffic{at: {messages: 300_000}}}, now)
+	require.Empty(t, cut)
+	_, cut = c.look(seen{}, now)
+	require.Empty(t, cut)
+	require.Len(t, c.users["oslo"].open, 1, "not all servers said who is there")
+	_, cut = c.look(seen{all: true}, now)
+	require.Empty(t, cut)
+	require.Empty(t, c.users["oslo"].open)
 }
 
 // Who does not take what they were sent is cut, and may come back at once.
@@ -170,9 +201,9 @@ func TestWhoTakesNothingIsCut(t *testing.T) {
 	c.came(arrival{account: subjects.AccountAgents, user: "slow", opened: opened{at: at(1)}}, now)
 	c.came(arrival{account: subjects.AccountAgents, user: "slow", opened: opened{at: at(2)}}, now)
 	c.came(arrival{account: subjects.AccountAgents, user: "edge", jwt: tokenOf(t, userKey(t), subjects.LeafPrefix+"edge"), kind: kindLeaf, opened: opened{at: at(3)}}, now)
-	_, cut := c.look(map[connection]traffic{at(1): {untaken: mostUntaken / 2}, at(2): {untaken: mostUntaken / 2}, at(3): {untaken: untakenByLeaf}}, now)
+	_, cut := c.look(seen{of: map[connection]traffic{at(1): {untaken: mostUntaken / 2}, at(2): {untaken: mostUntaken / 2}, at(3): {untaken: untakenByLeaf}}}, now)
 	require.Empty(t, cut)
-	_, cut = c.look(map[connection]traffic{at(1): {untaken: mostUntaken/2 + 1}, at(2): {untaken: mostUntaken / 2}, at(3): {untaken: untakenByLeaf + 1}}, now)
+	_, cut = c.look(seen{of: map[connection]traffic{at(1): {untaken: mostUntaken/2 + 1}, at(2): {untaken: mostUntaken / 2}, at(3): {untaken: untakenByLeaf + 1}}}, now)
 	require.ElementsMatch(t, []connection{at(1), at(2), at(3)}, cut)
 	require.Equal(t, ExcessUntaken, c.crowds(now)[0].Excess)
 	require.Empty(t, c.came(arrival{account: subjects.AccountAgents, user: "slow", opened: opened{at: at(4)}}, now))

@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -14,7 +15,7 @@ import (
 // natsLog hands the log lines of the embedded server to ours; its notices are our debug lines.
 type natsLog struct {
 	log zerolog.Logger
-	// ofConnections are the lines that who is connected causes, by address.
+	// ofConnections are the lines that who is connected causes, by user, or by address while nobody knows whose a connection is.
 	ofConnections *lines.Bound
 }
 
@@ -36,14 +37,28 @@ func (l natsLog) Errorf(format string, v ...any) {
 	l.line(l.log.Error, text)
 }
 
-// line logs a line, unless who is connected from one address caused too many of late: each message that a server refuses is one.
+// ofConnection is how a line begins that somebody connected causes: their address, the id of the connection, and once they are known what client
+// that is, which it says itself, and whose, which the server says.
+var ofConnection = regexp.MustCompile(`^(\S+) - (?:[cwl]id|lid_ws):\d+(?: - "(?:[^"\\]|\\.)*" - ("(?:[^"\\]|\\.)*"))?`)
+
+// causer is who causes a line, empty where the server itself does.
+func causer(text string) string {
+	found := ofConnection.FindStringSubmatch(text)
+	switch {
+	case found == nil:
+		return ""
+	case found[2] != "":
+		return found[2]
+	}
+	host, _, _ := net.SplitHostPort(found[1])
+	return host
+}
+
+// line logs a line, unless who is connected caused too many of late: each message that a server refuses is one.
 func (l natsLog) line(begin func() *zerolog.Event, text string) {
-	for _, id := range []string{" - cid:", " - lid:"} {
-		if address, _, caused := strings.Cut(text, id); caused {
-			host, _, _ := net.SplitHostPort(address)
-			l.ofConnections.Of(host, begin).Msg(text)
-			return
-		}
+	if who := causer(text); who != "" {
+		l.ofConnections.Of(who, begin).Msg(text)
+		return
 	}
 	begin().Msg(text)
 }

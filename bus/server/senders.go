@@ -1,14 +1,20 @@
 package server
 
 import (
+	"slices"
 	"time"
 
 	"flotilla/core/pace"
+	"flotilla/subjects"
 )
 
-// mostSent is what one user sends: what the agent of a member of 10,000 nodes has to say after it was away, twice. Each message counts, and
-// each 4 KiB of them. A server reads as fast as it can from each connection, and what others say to the same stream waits meanwhile.
-var mostSent = pace.Rate{Burst: 40_000, Every: time.Second / 1_000}
+// mostSent is what one user sends: an agent of 10,000 nodes that all change tells 2,000 states a second, and all at once after it was away.
+// A server reads as fast as it can from each connection, and what others say to the same stream waits meanwhile.
+var mostSent = pace.Rate{Burst: 40_000, Every: time.Second / 5_000}
+
+// pieceOf is how many bytes of what users of an account send count as one message more. What people send at once is bounded as requests; a
+// restore sends as much as it can.
+var pieceOf = map[string]int64{subjects.AccountAgents: 4 << 10, subjects.AccountPeople: 64 << 10}
 
 // sentByLeaf is how many agents' share all behind a leaf node have together.
 const sentByLeaf = 16
@@ -17,7 +23,8 @@ const sentByLeaf = 16
 // node, for which servers know no limit of their own.
 const mostUntaken, untakenByLeaf = 32 << 20, 128 << 20
 
-// lookEvery is how often it is looked what who is connected has sent: to the server of this process, and to others, which are asked.
+// lookEvery is how often it is looked what who is connected has sent: to the server of this process, unless looking takes long, and to others,
+// which are asked.
 const lookEvery, askEvery = 250 * time.Millisecond, time.Second
 
 // Excess is what a user has too much of.
@@ -36,15 +43,21 @@ type traffic struct {
 	untaken         int
 }
 
-// weighs is what that counts as of mostSent.
-func (t traffic) weighs() int64 { return t.messages + t.bytes/(4<<10) }
+// weighs is what that counts as of mostSent, by a user of an account.
+func (t traffic) weighs(account string) int64 {
+	if piece := pieceOf[account]; piece > 0 {
+		return t.messages + t.bytes/piece
+	}
+	return t.messages
+}
 
-// spend counts what the user sent, and says whether that is no more than they may; what those behind a leaf node send counts as a sixteenth.
-func (h *holder) spend(sent int64, now time.Time) (within bool) {
+// spend counts what the user sent since a time, and says whether that is no more than they may; what those behind a leaf node send counts as a
+// sixteenth.
+func (h *holder) spend(sent int64, since, now time.Time) (within bool) {
 	if h.leaf {
 		sent = (sent + sentByLeaf - 1) / sentByLeaf
 	}
-	mostSent.Spend(&h.sent, now, int(sent))
+	mostSent.Spend(&h.sent, since, int(min(sent, 10*int64(mostSent.Burst))))
 	return !mostSent.Next(&h.sent, now).After(now.Add(mostSent.Every))
 }
 
@@ -55,24 +68,31 @@ func (h *holder) mostUntaken() int {
 	return mostUntaken
 }
 
+// seen are the connections of servers at a time.
+type seen struct {
+	of map[connection]traffic
+	// all says that those that are not among them are closed.
+	all bool
+}
+
 // look takes note of what connections have sent and not taken, and returns how to cut connections, and all of users who have too much of either.
-func (c *crowd) look(of map[connection]traffic, now time.Time) (kick func([]connection), beyond []connection) {
+// Who was cut begins anew, once they may come back.
+func (c *crowd) look(found seen, now time.Time) (kick func([]connection), beyond []connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.kick == nil {
 		return nil, nil
 	}
+	since := c.looked
+	if since.IsZero() || since.After(now) {
+		since = now
+	}
+	c.looked = now
 	for _, h := range c.users {
-		sent, untaken := int64(0), 0
-		for i := range h.open {
-			if found, is := of[h.open[i].at]; is {
-				sent += max(0, found.weighs()-h.open[i].sent)
-				h.open[i].sent, untaken = found.weighs(), untaken+found.untaken
-			}
-		}
+		sent, untaken := h.note(found, now)
 		switch {
-		case !h.spend(sent, now):
-			h.excess, h.barred = ExcessMessages, now
+		case !h.spend(sent, since, now):
+			h.excess, h.barred, h.sent = ExcessMessages, now, pace.Bucket{}
 		case untaken > h.mostUntaken():
 			h.excess = ExcessUntaken
 		default:
@@ -82,6 +102,25 @@ func (c *crowd) look(of map[connection]traffic, now time.Time) (kick func([]conn
 		beyond = append(beyond, h.give()...)
 	}
 	return c.kick, beyond
+}
+
+// ghostAfter is after how long a connection that no server has is closed: what closes it may be heard before what opened it.
+const ghostAfter = time.Second
+
+// note takes note of what the user's connections have sent since they were looked at last, and of what waits for them.
+func (h *holder) note(found seen, now time.Time) (sent int64, untaken int) {
+	h.open = slices.DeleteFunc(h.open, func(o opened) bool {
+		_, is := found.of[o.at]
+		return !is && found.all && now.Sub(o.since) > ghostAfter
+	})
+	for i := range h.open {
+		if of, is := found.of[h.open[i].at]; is {
+			weighs := of.weighs(h.account)
+			sent, untaken = sent+max(0, weighs-h.open[i].sent), untaken+of.untaken
+			h.open[i].sent = weighs
+		}
+	}
+	return sent, untaken
 }
 
 // give gives all connections up, to be cut.

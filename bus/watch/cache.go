@@ -19,7 +19,7 @@ type Cache struct {
 	from   source
 	mirror *Mirror
 	feed   *Feed
-	lines  lines.Bound // of what cannot be decoded, by key
+	lines  lines.Bound // of what cannot be decoded, by member
 
 	mu        sync.RWMutex
 	listeners []func(key string)

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -62,7 +63,8 @@ func (v *Values[T]) Get(key string) (*T, CacheEntry) {
 	if err == nil {
 		now.decoded = &decoded
 	} else {
-		v.cache.lines.Of(key, v.cache.conn.Log.Error).Err(err).Str("bucket", v.cache.from.name).Str("key", key).Uint64("sequence", entry.Sequence).
+		member, _, _ := strings.Cut(key, ".")
+		v.cache.lines.Of(member, v.cache.conn.Log.Error).Err(err).Str("bucket", v.cache.from.name).Str("key", key).Uint64("sequence", entry.Sequence).
 			Msg("value cannot be decoded")
 	}
 	v.held[key] = now
