@@ -131,7 +131,7 @@ func (w *ways) note(now time.Time, full []api.Problem, log zerolog.Logger) {
 	for about, f := range w.full {
 		if now.Sub(f.last) >= calm {
 			delete(w.full, about)
-			log.Info().Str("object", f.problem.Object).Stringer("after", now.Sub(f.problem.Since.Time)).Msg("a limit of connections is reached no more")
+			log.Info().Str("object", f.problem.Object).Stringer("after", now.Sub(f.problem.Since.Time)).Msg("a limit is reached no more")
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/health"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
@@ -41,8 +43,8 @@ func (g *ground) again(ctx context.Context, do func(nc *nats.Conn, turn int) err
 	}
 }
 
-// attacks has the member and the viewer do their worst until it is stopped.
-func (g *ground) attacks(content string) (stop func()) {
+// attacks has the member and the viewer do their worst until it is stopped, which returns how much that was.
+func (g *ground) attacks(content string) (stop func() *attacked) {
 	server := g.fleet.Hub.Server()
 	viewer, _, err := server.PersonCreds("eve", api.RoleViewer, 0)
 	require.NoError(g, err)
@@ -60,23 +62,32 @@ func (g *ground) attacks(content string) (stop func()) {
 			return nc.Publish(g.names.NodeEvent(attacker, fmt.Sprint("n", turn%20_000)), fmt.Appendf(nil, `{"marker":%q}`, marker))
 		},
 	}
+	var done attacked
 	stopReads := g.readWithoutEnd(g.names.BucketStream(subjects.Content), content, true)
 	end := bustest.InBackground(g, func(ctx context.Context) {
 		var running sync.WaitGroup
 		for _, do := range ofMember {
-			running.Go(func() { g.again(ctx, do) })
+			running.Go(func() {
+				g.again(ctx, func(nc *nats.Conn, turn int) error { done.messages.Add(1); return do(nc, turn) })
+			})
 		}
 		for range 64 {
-			running.Go(func() { asksWithoutEnd(ctx, eve) })
+			running.Go(func() { asksWithoutEnd(ctx, eve, &done.requests) })
 		}
 		running.Go(func() { saysNothing(ctx, strings.TrimPrefix(server.URL(), "nats://"), 500) })
 		running.Wait()
 	})
-	return func() { end(); stopReads() }
+	return func() *attacked { end(); done.reads = stopReads(); return &done }
+}
+
+// attacked is what was sent.
+type attacked struct {
+	messages, requests atomic.Int64
+	reads              int
 }
 
 // asksWithoutEnd asks a hub for what costs most, over a connection of its own.
-func asksWithoutEnd(ctx context.Context, o bus.Options) {
+func asksWithoutEnd(ctx context.Context, o bus.Options, asked *atomic.Int64) {
 	c, err := bus.ConnectClient(ctx, o)
 	if err != nil {
 		return
@@ -86,6 +97,7 @@ func asksWithoutEnd(ctx context.Context, o bus.Options) {
 		for verb, request := range map[string]any{
 			api.VerbEvents: api.EventsRequest{Member: "nobody"}, api.VerbList: api.ListRequest{Kind: api.KindMemberCluster}, api.VerbStatus: nil,
 		} {
+			asked.Add(1)
 			_ = bus.Request(ctx, c, verb, request, nil, bus.RequestOptions{Total: 5 * time.Second})
 		}
 	}
@@ -119,7 +131,13 @@ func TestTheWorstOfAMemberAndAViewerAtOnce(t *testing.T) {
 		worst, most = max(worst, elsewhen.Since(turn)), max(most, memory())
 		require.Equal(t, api.MemberReady, g.state(victim))
 	}
-	stop()
+	named := append(g.problems(health.ReasonMessages), g.problems(health.ReasonReadsRefused)...)
+	did := stop()
+	t.Logf("%d messages, %d reads, %d requests", did.messages.Load(), did.reads, did.requests.Load())
+	require.Greater(t, did.messages.Load(), int64(10_000))
+	require.Greater(t, did.reads, 1_000)
+	require.Greater(t, did.requests.Load(), int64(100))
+	require.Contains(t, named, "member/"+attacker)
 	t.Logf("%s, %d MB more, a change of %s took %s at the longest", elsewhen.Since(began), (most-min(most, before))>>20, victim, worst)
 	if *worstFor >= time.Minute {
 		require.Less(t, worst, 2*time.Second)
