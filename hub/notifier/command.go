@@ -3,7 +3,9 @@ package notifier
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +36,8 @@ func (c *command) send(ctx context.Context, e configs.EventView) error {
 	}
 	if ctx.Err() != nil {
 		err = fmt.Errorf("ended after %s: %w", c.timeout, err)
+	} else if _, ended := errors.AsType[*exec.ExitError](err); ended {
+		err = answered{err}
 	}
 	return fmt.Errorf("running %s: %w: %q", c.argv[0], err, said)
 }

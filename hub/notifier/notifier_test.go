@@ -1,9 +1,13 @@
 package notifier
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -211,6 +215,37 @@ func TestACommandGetsTheEvent(t *testing.T) {
 	require.Equal(t, "a", view.Message)
 	require.Equal(t, "spring", view.Name)
 	require.Equal(t, "Running|run/spring|"+view.ID+"|value-of-KEY|first argument", second)
+}
+
+// A text that something before a receiver lets not through holds up nothing that happened later: it is left out in the end.
+func TestATextThatIsNotLetThroughHoldsUpNothing(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	r := newReceiver(t)
+	wall := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		body, err := io.ReadAll(request.Body)
+		if err != nil || strings.Contains(string(body), "script") {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		request.Body = io.NopCloser(bytes.NewReader(body))
+		r.ServeHTTP(w, request)
+	}))
+	t.Cleanup(wall.Close)
+	out := filepath.Join(t.TempDir(), "out")
+	picky := configs.Notification{Name: "picky", RetryFor: configs.Duration(time.Hour), Command: &configs.Command{
+		Argv: []string{"sh", "-c", `case "$FLOTILLA_MESSAGE" in *script*) exit 3; esac; echo "$FLOTILLA_MESSAGE" >> "$0"`, out}, Timeout: configs.Duration(time.Minute),
+	}}
+	stop := serve(t, store, hook(wall.URL), picky)
+	defer stop()
+	happen(store, "before", "<script>", "after")
+	r.until(t, `"before"`, `"the message is left out: with it this was answered `+strings.TrimPrefix(wall.URL, "http://")+` answers 403 Forbidden: \"\"; flotilla events has it"`, `"after"`)
+	bustest.Eventually(t, func() error {
+		text, err := os.ReadFile(out)
+		if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err != nil || len(lines) != 3 || !strings.HasPrefix(lines[1], "the message is left out: with it this was answered running sh: exit status 3") {
+			return fmt.Errorf("%w, %q", err, text)
+		}
+		return nil
+	})
 }
 
 // What a member says starts or stops no program: nothing after it would be told of.

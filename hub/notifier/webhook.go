@@ -23,6 +23,11 @@ type sender interface {
 // errRefused marks an error that another try of the same event will not mend.
 var errRefused = errors.New("refused")
 
+// answered is an error that who was told of an event answered: it was there, and took it not, which may be for what the event says.
+type answered struct{ error }
+
+func (a answered) Unwrap() error { return a.error }
+
 // judged are the statuses by which a receiver judges the event itself.
 var judged = []int{
 	http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
@@ -59,7 +64,7 @@ func (w *webhook) send(ctx context.Context, e configs.EventView) error {
 	if slices.Contains(judged, answer.Code) {
 		return fmt.Errorf("%w: %w", errRefused, wrong)
 	}
-	return wrong
+	return answered{wrong}
 }
 
 func (w *webhook) close() { w.client.Close() }
