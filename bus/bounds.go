@@ -3,7 +3,9 @@ package bus
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"time"
 
 	"flotilla/subjects"
 )
@@ -16,6 +18,8 @@ type Bounds struct {
 	length int // of one list or object
 	values int // of all together
 	gzip   int // size from which it is stored compressed; 0: GzipAbove
+	// told says that a member tells it: what it says is shown beside what others say, and must be readable there.
+	told bool
 }
 
 const (
@@ -30,12 +34,12 @@ var (
 	CommandBounds   = Bounds{bytes: MaxCommand}
 	answerBounds    = Bounds{bytes: 64 << 20}
 	requestBounds   = Bounds{bytes: 20 << 20, depth: 2 * maxDepth, length: 1 << 18, values: 2 << 20}
-	HeartbeatBounds = Bounds{bytes: MaxHeartbeat, depth: maxDepth, length: 1 << 12, values: 1 << 14}
-	ResultBounds    = Bounds{bytes: 1 << 20, depth: maxDepth, length: 1 << 12, values: 1 << 15}
+	HeartbeatBounds = Bounds{bytes: MaxHeartbeat, depth: maxDepth, length: 1 << 12, values: 1 << 14, told: true}
+	ResultBounds    = Bounds{bytes: 1 << 20, depth: maxDepth, length: 1 << 12, values: 1 << 15, told: true}
 	BatchBounds     = Bounds{bytes: 1 << 20, depth: 2 * maxDepth, length: 1 << 12, values: 1 << 17}
-	NodeBounds      = Bounds{bytes: 4 << 20, depth: maxDepth, length: MaxPodsOfANode, values: 1 << 18, gzip: gzipNodesAbove}
+	NodeBounds      = Bounds{bytes: 4 << 20, depth: maxDepth, length: MaxPodsOfANode, values: 1 << 18, gzip: gzipNodesAbove, told: true}
 	// 5,000 nodes and 10,000 pods that wait.
-	InventoryBounds = Bounds{bytes: 32 << 20, depth: maxDepth, length: 1 << 14, values: 2 << 20}
+	InventoryBounds = Bounds{bytes: 32 << 20, depth: maxDepth, length: 1 << 14, values: 2 << 20, told: true}
 )
 
 // BoundsOf are those of what lies in a bucket or stream, by short name.
@@ -103,7 +107,13 @@ func (b Bounds) Check(text []byte) error {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
-			i = endOfString(text, i)
+			end := endOfString(text, i)
+			if b.told && end < len(text) {
+				if err := readable(text[i : end+1]); err != nil {
+					return err
+				}
+			}
+			i = end
 		case '{', '[', ',', '}', ']':
 			if err := s.mark(text[i]); err != nil {
 				return err
@@ -116,6 +126,25 @@ func (b Bounds) Check(text []byte) error {
 // Beyond is ErrTooLarge with the limit that was passed.
 func Beyond(format string, limit int) error {
 	return fmt.Errorf("%w: "+format, ErrTooLarge, limit)
+}
+
+// readable finds times that are written in the last year that is, or the first, and are none of it in UTC, where they are written in five digits or
+// below zero: nobody reads those.
+func readable(quoted []byte) error {
+	const begins = len(`"9999-12-31T`)
+	begin := quoted[:min(len(quoted), begins)]
+	if bytes.IndexByte(quoted[:min(len(quoted), len(`\u0030`)*begins)], '\\') < 0 && !bytes.Equal(begin, []byte(`"9999-12-31T`)) && !bytes.Equal(begin, []byte(`"0000-01-01T`)) {
+		return nil
+	}
+	var text string
+	if json.Unmarshal(quoted, &text) != nil {
+		return nil // for its decoder to refuse
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if year := at.UTC().Year(); err == nil && (year < 0 || year > 9999) {
+		return fmt.Errorf("found the time %s, which is in the year %d in UTC, expected one from 0 to 9999", text, year)
+	}
+	return nil
 }
 
 // endOfString is where the quote is that ends the string which begins at i.

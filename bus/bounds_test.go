@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 )
@@ -19,6 +20,27 @@ func bomb(t testing.TB, text string) []byte {
 	require.NoError(t, err)
 	require.Less(t, len(stored), 64<<10)
 	return stored
+}
+
+// What a member tells is shown beside what others tell: no time in it is one that cannot be read there.
+func TestTimesThatMembersTellCanBeRead(t *testing.T) {
+	for text, ok := range map[string]bool{
+		`9999-12-31T23:59:59Z`: true, `9999-12-31T23:59:59+12:00`: true, `9999-12-31T11:59:59-12:00`: true, `9999-12-31T12:00:00-12:00`: false,
+		`0000-01-01T12:00:00+12:00`: true, `0000-01-01T11:59:59+12:00`: false, `\u0039999-12-31T23:59:59.` + strings.Repeat("0", 500) + `-01:00`: false,
+		`9999-12-31Tonight`: true, `\n9999-12-31T23:59:59-12:00`: true, `9999-12-30T23:59:59-12:00`: true,
+	} {
+		body := []byte(`{"node":{"name":"a","created":"` + text + `"}}`)
+		for name, within := range map[string]Bounds{"node": NodeBounds, "inventory": InventoryBounds, "heartbeat": HeartbeatBounds, "result": ResultBounds} {
+			require.Equal(t, ok, within.Check(body) == nil, "%s %s", name, text)
+		}
+		require.NoError(t, requestBounds.Check(body), "people write what they like")
+		var e struct{ Node struct{ Created metav1.Time } }
+		if ok && json.Unmarshal(body, &e) == nil {
+			again, err := json.Marshal(&e)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(again, &e), text)
+		}
+	}
 }
 
 func TestBoundsAreHeldBeforeAnythingIsRead(t *testing.T) {
