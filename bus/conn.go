@@ -190,11 +190,12 @@ func (c *Conn) handlers() []nats.Option {
 			if errors.Is(err, nats.ErrBadHeaderMsg) {
 				return // who sends it may send it a thousand times, and it is refused as what it is
 			}
-			about := ""
-			if sub != nil {
-				about = sub.Subject
+			about := cmp.Or(sub, &nats.Subscription{}).Subject
+			line := bound.Of(about, c.Log.Error).Err(err)
+			if about != "" {
+				line = line.Str("subject", about)
 			}
-			bound.Of(about, c.Log.Error).Err(err).Str("subject", about).Msg("NATS connection reports")
+			line.Msg("NATS connection reports")
 			switch {
 			case errors.Is(err, nats.ErrSlowConsumer):
 				c.disturb(Slow, err)

@@ -45,14 +45,14 @@ func (b *Bound) Of(who string, begin func() *zerolog.Event) *zerolog.Event {
 }
 
 func (b *Bound) count(who string) (leftOut int, logs bool) {
-	now := time.Now
+	now := time.Now()
 	if b.Now != nil {
-		now = b.Now
+		now = b.Now()
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.find(who, now())
-	if !of.Take(&c.Bucket, now()) {
+	c := b.find(who, now)
+	if !of.Take(&c.Bucket, now) {
 		c.leftOut++
 		return 0, false
 	}

@@ -13,7 +13,7 @@ import (
 // bounce watches who connects to the servers, as long as the connection of the keeper lasts.
 func (a *Accounts) bounce(nc *nats.Conn, again nudges) (stop func(), err error) {
 	if !a.mayBounce() {
-		a.reach.Log.Warn().Str("file", a.claimsCreds()).Msg("its credentials are of an older build, which did not cut connections: one user may hold any number of them, " +
+		a.reach.Log.Warn().Str("file", a.claimsCreds()).Msg("its credentials are of an older build, which did not cut connections: one user may hold any number of them, send and leave untaken any amount, " +
 			"until account SYS gives the permissions that subjects/SUBJECTS.md lists")
 		return func() {}, nil
 	}

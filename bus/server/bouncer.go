@@ -127,13 +127,14 @@ func trafficOf(c *server.ConnInfo) traffic { return traffic{c.InMsgs, c.InBytes,
 
 // look has all servers list what was sent and not taken, and cuts who has too much of it.
 func (b *bouncer) look() error {
-	found := seen{of: map[connection]traffic{}, all: b.own != nil}
+	found := seen{of: map[connection]traffic{}}
 	note := func(of server.ServerInfo, conns []*server.ConnInfo) {
 		for _, c := range conns {
 			found.of[connection{of.ID, c.Cid}] = trafficOf(c)
 		}
 	}
 	if b.own != nil {
+		found.all = time.Now()
 		note(b.own.traffic())
 	} else if err := b.list(false, note); err != nil {
 		return err

@@ -71,8 +71,8 @@ func (h *holder) mostUntaken() int {
 // seen are the connections of servers at a time.
 type seen struct {
 	of map[connection]traffic
-	// all says that those that are not among them are closed.
-	all bool
+	// all is when it was begun to list them, if those that were open then and are not among them are closed; else zero.
+	all time.Time
 }
 
 // look takes note of what connections have sent and not taken, and returns how to cut connections, and all of users who have too much of either.
@@ -89,7 +89,7 @@ func (c *crowd) look(found seen, now time.Time) (kick func([]connection), beyond
 	}
 	c.looked = now
 	for _, h := range c.users {
-		sent, untaken := h.note(found, now)
+		sent, untaken := h.note(found)
 		switch {
 		case !h.spend(sent, since, now):
 			h.excess, h.barred, h.sent = ExcessMessages, now, pace.Bucket{}
@@ -108,10 +108,10 @@ func (c *crowd) look(found seen, now time.Time) (kick func([]connection), beyond
 const ghostAfter = time.Second
 
 // note takes note of what the user's connections have sent since they were looked at last, and of what waits for them.
-func (h *holder) note(found seen, now time.Time) (sent int64, untaken int) {
+func (h *holder) note(found seen) (sent int64, untaken int) {
 	h.open = slices.DeleteFunc(h.open, func(o opened) bool {
 		_, is := found.of[o.at]
-		return !is && found.all && now.Sub(o.since) > ghostAfter
+		return !is && found.all.Sub(o.since) > ghostAfter
 	})
 	for i := range h.open {
 		if of, is := found.of[h.open[i].at]; is {

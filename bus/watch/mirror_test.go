@@ -1,12 +1,17 @@
 package watch
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"flotilla/bus"
+	"flotilla/core/api"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 )
 
@@ -97,6 +102,25 @@ func TestTheAgeOfAReplayedEntryNeedsNoCommonClock(t *testing.T) {
 	entry, ok := c.Get("berlin")
 	require.True(t, ok)
 	require.Equal(t, 6*time.Minute, c.Age(entry, local.Add(time.Minute)))
+}
+
+// Values that cannot be decoded are logged by member, however many keys it has.
+func TestWhatCannotBeDecodedIsLoggedByMember(t *testing.T) {
+	var log bytes.Buffer
+	c := &Cache{conn: &bus.Conn{Log: zerolog.New(&log)}, mirror: NewMirror(func(string) {})}
+	c.mirror.begin()
+	c.mirror.opened(listing{last: 200})
+	for i := range 100 {
+		for j, member := range []string{"berlin", "oslo"} {
+			key := fmt.Sprintf("%s.placement.p%d", member, i)
+			c.mirror.take(Message{Key: key, Value: []byte("{"), Sequence: uint64(2*i + j + 1)})
+			value, _ := ValuesOf[api.Header](c).Get(key)
+			require.Nil(t, value)
+		}
+	}
+	for _, member := range []string{"berlin", "oslo"} {
+		require.Equal(t, 20, strings.Count(log.String(), `"key":"`+member+`.`), member)
+	}
 }
 
 // Who is told of a write that was acknowledged finds the rooms informed, also when the watcher brought the

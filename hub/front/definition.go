@@ -248,7 +248,7 @@ func (f *Front) current(ctx context.Context) *served {
 
 // define serves what is built in and the kinds of definitions; what was served and did not change goes on as it was.
 func (f *Front) define(before *served, found []*item, number uint64) (*served, error) {
-	all := slices.Clone(f.builtIn)
+	all, ways := slices.Clone(f.builtIn), maps.Clone(before.ways)
 	for _, one := range found {
 		k, err := defined(one.object)
 		if err != nil {
@@ -261,11 +261,11 @@ func (f *Front) define(before *served, found []*item, number uint64) (*served, e
 		}
 		if was := before.byResource[k.groupVersionResource()]; was != nil && was.definition.of == k.definition.of {
 			k = was
-		} else if err := f.tried(k); err != nil {
+		} else if ways[k], err = f.tried(k); err != nil {
 			f.Log.Warn().Err(err).Str("definition", one.object.GetName()).Msg("a kind that is defined cannot be served")
 			continue
 		}
 		all = append(all, k)
 	}
-	return f.made(all, before.ways, number)
+	return f.made(all, ways, number)
 }

@@ -117,11 +117,10 @@ func (f *Front) made(all []*kind, before map[*kind]*way, number uint64) (*served
 	return s, err
 }
 
-// tried says why a kind cannot be served.
-func (f *Front) tried(k *kind) (err error) {
+// tried is the way of a kind, or why it cannot be served.
+func (f *Front) tried(k *kind) (made *way, err error) {
 	defer recovered(&err)
-	_, err = f.way(k)
-	return err
+	return f.way(k)
 }
 
 func (f *Front) way(k *kind) (*way, error) {

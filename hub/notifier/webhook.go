@@ -23,7 +23,7 @@ type sender interface {
 // errRefused marks an error that another try of the same event will not mend.
 var errRefused = errors.New("refused")
 
-// answered is an error that who was told of an event answered: it was there, and took it not, which may be for what the event says.
+// answered is an error of a receiver that was there and did not take an event, which may be for what the event says.
 type answered struct{ error }
 
 func (a answered) Unwrap() error { return a.error }
