@@ -13,10 +13,3 @@ func (c *Conn) Lose() { c.disturb(Lost, nil) }
 func (c *Conn) Unannounced() *Conn {
 	return &Conn{NC: c.NC, JS: c.JS, Fleet: c.Fleet, Log: c.Log}
 }
-
-// RememberForwards has hubs that serve from then on remember so many forwarded requests, until restore.
-func RememberForwards(most int) (restore func()) {
-	before := mostSeen
-	mostSeen = most
-	return func() { mostSeen = before }
-}

@@ -33,11 +33,16 @@ type led struct {
 	other   *bus.Forwarder
 	service *bus.Service
 	asked   *askings
+	// remembered is an option of the service.
+	remembered int
 }
 
-func forwarding(t *testing.T) *led {
+func forwarding(t *testing.T) *led { return remembering(t, 0) }
+
+// remembering is forwarding, with a service that remembers so many requests.
+func remembering(t *testing.T, most int) *led {
 	t.Helper()
-	l := &led{server: bustest.Start(t), asked: &askings{}}
+	l := &led{server: bustest.Start(t), asked: &askings{}, remembered: most}
 	l.leader = l.server.Hub(t)
 	l.serve(t, map[string]bus.Handler{api.VerbGet: l.asked.handler(api.VerbGet), api.VerbApply: l.asked.handler(api.VerbApply)})
 	l.from = l.server.Hub(t)
@@ -52,7 +57,7 @@ func (l *led) serve(t *testing.T, verbs map[string]bus.Handler) {
 	}
 	var err error
 	l.service, err = bus.Serve(context.WithoutCancel(t.Context()), l.leader, bus.ServiceOptions{
-		Keys: bustest.Keys(), OfHubs: map[string]bus.Handler{api.VerbSession: l.asked.handler(api.VerbSession), api.VerbEnter: l.asked.handler(api.VerbEnter)},
+		Keys: bustest.Keys(), Remembered: l.remembered, OfHubs: map[string]bus.Handler{api.VerbSession: l.asked.handler(api.VerbSession), api.VerbEnter: l.asked.handler(api.VerbEnter)},
 	}, verbs)
 	require.NoError(t, err)
 	t.Cleanup(l.service.Stop)
@@ -98,8 +103,7 @@ func TestWhatAHubIsAskedIsForwardedToTheOneThatLeads(t *testing.T) {
 
 // Strangers who show a hub links, sessions and tokens that are none fill nothing that people's requests need.
 func TestWhatStrangersHaveHubsAskIsNotRemembered(t *testing.T) {
-	defer bus.RememberForwards(10)()
-	l := forwarding(t)
+	l := remembering(t, 10)
 	for range 30 {
 		for verb, question := range map[string]string{api.VerbSession: `{"session":"no"}`, api.VerbEnter: `{"link":"no"}`} {
 			_, err := l.other.Ask(bustest.Context(t), api.Caller{}, verb, []byte(question))

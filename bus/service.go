@@ -46,6 +46,8 @@ type ServiceOptions struct {
 	HeldBack func(person string)
 	// Workers is how many requests run at once, 32 when 0; Pending how many of people run or wait, 1024 when 0.
 	Workers, Pending int
+	// Remembered is how many requests of other hubs are remembered so that none acts twice, 65,536 when 0.
+	Remembered int
 }
 
 // Handler answers one request of somebody with a value that is sent as JSON. A returned *api.Failure is sent
@@ -112,7 +114,7 @@ func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Hand
 			return nil, fmt.Errorf("starting the service, verb %s: %w", verb, err)
 		}
 	}
-	if err := s.takeForwards(ctx, o.Keys); err != nil {
+	if err := s.takeForwards(ctx, o); err != nil {
 		s.Stop()
 		return nil, fmt.Errorf("starting the service: %w", err)
 	}

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -16,8 +17,8 @@ import (
 // mostForwards is how many forwarded requests are worked on or wait at once.
 const mostForwards = 2048
 
-// mostSeen is how many are remembered, so that none acts twice.
-var mostSeen = 1 << 16
+// mostSeen is how many are remembered unless options say otherwise, so that none acts twice.
+const mostSeen = 1 << 16
 
 // forwards are what other hubs ask of a service.
 type forwards struct {
@@ -27,6 +28,7 @@ type forwards struct {
 	// room has a place for each that is worked on or waits.
 	room chan struct{}
 
+	remembered int // how many seen may hold
 	// Of the goroutine of the subscription alone: when each was seen, and the last time that old ones were forgotten.
 	seen   map[string]time.Time
 	forgot time.Time
@@ -35,8 +37,9 @@ type forwards struct {
 }
 
 // takeForwards answers what other hubs ask until stopForwards.
-func (s *Service) takeForwards(ctx context.Context, keys *seal.Keyring) (err error) {
-	s.keys, s.term, s.seen, s.room = keys, rand.Text(), map[string]time.Time{}, make(chan struct{}, mostForwards)
+func (s *Service) takeForwards(ctx context.Context, o ServiceOptions) (err error) {
+	s.keys, s.term, s.seen, s.room = o.Keys, rand.Text(), map[string]time.Time{}, make(chan struct{}, mostForwards)
+	s.remembered = cmp.Or(o.Remembered, mostSeen)
 	s.sub, err = s.conn.NC.Subscribe(s.conn.Fleet.Forward(), func(m *nats.Msg) { s.forwarded(ctx, m) })
 	if err != nil {
 		return err
@@ -116,7 +119,7 @@ func (s *Service) unfit(q *forwarded, now time.Time) *api.Failure {
 		return &api.Failure{Code: api.CodeOtherKey, Message: "another hub leads now: ask again"}
 	case apart > forwardAge:
 		return &api.Failure{Code: api.CodeRefused, Message: fmt.Sprintf("the request of another hub was sent %s away from now, expected at most %s: set the clocks of the hubs", apart, forwardAge)}
-	case len(s.seen) >= mostSeen && !harmless(q.Verb):
+	case len(s.seen) >= s.remembered && !harmless(q.Verb):
 		return &api.Failure{Code: api.CodeUnavailable, Message: "the hub that leads has too much to do: ask again"}
 	}
 	return nil
