@@ -22,6 +22,9 @@ func RawRecord(ctx context.Context, c *Conn, bucket, key string) ([]byte, error)
 	if !slices.Contains(rawBuckets, bucket) {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: "bucket " + bucket + ": expected one of " + strings.Join(rawBuckets, ", ")}
 	}
+	if err := subjects.CheckLength(c.Fleet.BucketSubject(bucket, key), "the key"); err != nil {
+		return nil, err
+	}
 	kv, err := c.JS.KeyValue(ctx, c.Fleet.Bucket(bucket))
 	if err != nil {
 		return nil, fmt.Errorf("opening bucket %s: %w", bucket, err)

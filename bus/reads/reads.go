@@ -159,7 +159,7 @@ func (r *Reader) drop() (waiting []read) {
 // take has a read wait for its turn, or refuses it.
 func (r *Reader) take(m *nats.Msg) {
 	stream, subject, member, ok := r.readings.Parse(m.Subject)
-	if !ok {
+	if !ok || len(m.Subject) > subjects.MostLength { // a server is asked with a longer line than came
 		r.refuse(m.Reply, statusNothing, "expected a stream and a subject")
 		return
 	}

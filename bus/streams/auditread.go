@@ -106,6 +106,9 @@ func (q AuditQuery) read(ctx context.Context, c *bus.Conn, of part) (past Past, 
 // consumer reads no more of the stream than the query needs. Since is when the first event was stored that there is, by
 // the connection's clock; zero where the consumer begins later.
 func (q AuditQuery) consumer(ctx context.Context, c *bus.Conn, of part) (config jetstream.ConsumerConfig, since time.Time, err error) {
+	if err := subjects.CheckLength(of.filter, "the object of events"); err != nil {
+		return config, since, err
+	}
 	stream, err := c.JS.Stream(ctx, of.stream)
 	if err != nil {
 		return config, since, err
