@@ -3,6 +3,7 @@ package bus
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Disturbance is something that happened to a connection.
@@ -18,6 +19,7 @@ const (
 
 // audience are those who are told what happens to a connection.
 type audience struct {
+	leaves    atomic.Bool // Close was called
 	mu        sync.Mutex
 	announced bool // they were told that the connection is up
 	listeners []*listener

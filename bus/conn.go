@@ -251,7 +251,19 @@ func (c *Conn) waitConnected(ctx context.Context) error {
 }
 
 // Close closes the connection at once.
-func (c *Conn) Close() { c.NC.Close() }
+func (c *Conn) Close() {
+	c.audience.leaves.Store(true)
+	c.NC.Close()
+}
+
+// OnClosed has f called when the connection is closed for good and Close was not called: a server refused a line of it. Nothing brings it back.
+func (c *Conn) OnClosed(f func(error)) {
+	c.NC.SetClosedHandler(func(nc *nats.Conn) { // services keep that which was there before theirs, and call it
+		if !c.audience.leaves.Load() {
+			f(fmt.Errorf("the connection to NATS at %s is closed for good: %w", c.url, cmp.Or(nc.LastError(), nats.ErrConnectionClosed)))
+		}
+	})
+}
 
 // URL is where the connection was told to go, without passwords, as Told says it.
 func (c *Conn) URL() string { return c.Told(c.url) }

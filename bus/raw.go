@@ -30,10 +30,10 @@ func RawRecord(ctx context.Context, c *Conn, bucket, key string) ([]byte, error)
 		return nil, fmt.Errorf("opening bucket %s: %w", bucket, err)
 	}
 	entry, err := kv.Get(ctx, key)
-	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey):
 		return nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("reading %s of bucket %s: %w", key, bucket, err)
 	}
 	return Unpack(entry.Value())

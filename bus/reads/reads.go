@@ -109,6 +109,9 @@ func Serve(ctx context.Context, o bus.Options, cut Cut) (*Reader, error) {
 	return r, nil
 }
 
+// OnClosed is that of the connection over which reads are answered, see bus.Conn.
+func (r *Reader) OnClosed(f func(error)) { r.conn.OnClosed(f) }
+
 // full says that so many reads are not looked at yet that no more are to come.
 func (r *Reader) full() bool {
 	asked := r.asked.Load()

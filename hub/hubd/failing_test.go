@@ -3,6 +3,7 @@ package hubd
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,4 +36,20 @@ func TestARoomThatFailsEndsTheTermAlone(t *testing.T) {
 	defer cancel()
 	require.NoError(t, h.WaitLeading(ctx))
 	require.Empty(t, h.failed)
+}
+
+// A hub whose connection is closed for good says so, and ends: nothing would bring the connection back, and nobody would be answered.
+func TestAHubWhoseConnectionIsClosedEnds(t *testing.T) {
+	h, err := New(Options{Fleet: "test", Log: zerolog.Nop(), Server: &server.Options{Dir: t.TempDir(), Port: -1}})
+	require.NoError(t, err)
+	require.NoError(t, h.Start(t.Context()))
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(t.Context()) }()
+	require.NoError(t, h.conn.NC.Publish(strings.Repeat("x", 5000), nil)) // longer than any line may be
+	select {
+	case err := <-served:
+		require.ErrorContains(t, err, "is closed for good: nats: maximum control line exceeded")
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "it serves on")
+	}
 }

@@ -202,6 +202,7 @@ func (h *Hub) connect(ctx context.Context) (func(bool), error) {
 		return nil, err
 	}
 	h.conn = conn
+	conn.OnClosed(h.fail)
 	if err := h.judgeServers(); err != nil {
 		conn.Close()
 		return nil, err
@@ -236,13 +237,21 @@ func (h *Hub) openAccounts() error {
 	return nil
 }
 
+// fail ends the hub, which cannot do its work any more: whoever runs it starts it anew.
+func (h *Hub) fail(err error) {
+	select {
+	case h.failed <- err:
+	default: // it ends already
+	}
+}
+
 func (h *Hub) compete(context.Context) (func(bool), error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		if err := h.leadAgain(ctx); err != nil {
-			h.failed <- fmt.Errorf("leading: %w", err)
+			h.fail(fmt.Errorf("leading: %w", err))
 		}
 	}()
 	return func(bool) { cancel(); <-ended }, nil

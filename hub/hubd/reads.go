@@ -18,6 +18,7 @@ func (h *Hub) answerReads(ctx context.Context) (func(bool), error) {
 	if h.reads, err = reads.Serve(ctx, h.broker(), h.cut); err != nil {
 		return nil, err
 	}
+	h.reads.OnClosed(h.fail)
 	return func(bool) { h.reads.Stop() }, nil
 }
 
