@@ -46,10 +46,7 @@ func TestTwoAgentsRunInOneProcess(t *testing.T) {
 		require.NoError(t, a.Stop())
 		require.NoError(t, a.Stop())
 	}
-	// An agent owns no consumer: these are the hub's, whose watchers may begin anew at any time.
-	goleak.VerifyNone(t, before,
-		goleak.IgnoreAnyFunction("github.com/nats-io/nats.go/jetstream.(*pushConsumer).Consume.func3"),
-		goleak.IgnoreAnyFunction("github.com/nats-io/nats%2ego.(*Conn).waitForMsgs"))
+	bustest.LeftNothing(t, before)
 }
 
 func TestFaultsComeFromTheFile(t *testing.T) {
@@ -130,10 +127,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	})
 	cancel()
 	require.NoError(t, <-done)
-	// An agent owns no consumer: these are the hub's, whose watchers may begin anew at any time.
-	goleak.VerifyNone(t, before,
-		goleak.IgnoreAnyFunction("github.com/nats-io/nats.go/jetstream.(*pushConsumer).Consume.func3"),
-		goleak.IgnoreAnyFunction("github.com/nats-io/nats%2ego.(*Conn).waitForMsgs"))
+	bustest.LeftNothing(t, before)
 }
 
 func options(t *testing.T, server *bustest.Server, member string) Options {

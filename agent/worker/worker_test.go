@@ -452,11 +452,7 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	stop()
 	m.Close()
 	w.o.Hub.Close()
-	// An agent owns no consumer and no file store: these are the hub's, whose watchers may begin anew at any time, and its server's.
-	goleak.VerifyNone(t, before,
-		goleak.IgnoreAnyFunction("github.com/nats-io/nats.go/jetstream.(*pushConsumer).Consume.func3"),
-		goleak.IgnoreAnyFunction("github.com/nats-io/nats%2ego.(*Conn).waitForMsgs"),
-		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*fileStore).syncBlocks"))
+	bustest.LeftNothing(t, before)
 }
 
 // What an API server keeps otherwise than it was given, such as stringData of a Secret, is no drift: it is written once.
