@@ -1,8 +1,5 @@
 package bus
 
-// Inodes reads what a file system says of its inodes.
-var Inodes = inodes
-
 // Announce is what the library does a while after the connection is up.
 func (c *Conn) Announce() { c.disturb(Restored, nil) }
 

@@ -17,6 +17,7 @@ import (
 	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/disk"
 	"flotilla/configs/examples"
 	"flotilla/core/api"
 	"flotilla/hub/dev"
@@ -201,7 +202,7 @@ func TestWhatWasAcceptedGoesOnWithoutRoom(t *testing.T) {
 	free.Store(1 << 40)
 	s := newSliceWith(t, func(o *dev.Options) {
 		o.Hub.Disk.Reserve = 1 << 20
-		o.Hub.Disk.Statfs = func(string) (bus.Space, error) { return bus.Space{Free: free.Load(), Total: 1 << 40}, nil }
+		o.Hub.Disk.Statfs = func(string) (disk.Space, error) { return disk.Space{Free: free.Load(), Total: 1 << 40}, nil }
 	}, "berlin", "oslo")
 	s.apply(fmt.Sprintf(toFailOver, "old", pickAll, ""))
 	s.converges("old", 2, "1")

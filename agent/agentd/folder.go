@@ -6,7 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"flotilla/bus"
+	"flotilla/bus/disk"
 )
 
 // folder is the data directory. While it cannot be written nothing new is followed, because what is not
@@ -23,7 +23,7 @@ type folder struct {
 
 // writable tries to write, and says why that is not possible.
 func (f *folder) writable() error {
-	err := bus.Writable(f.path)
+	err := disk.Writable(f.path)
 	if err != nil {
 		err = fmt.Errorf("the data directory %s cannot be written, so no new command is followed: %w: make room there; the agent goes on by itself", f.path, err)
 	}

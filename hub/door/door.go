@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"flotilla/bus"
+	"flotilla/bus/disk"
 	"flotilla/bus/loop"
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
@@ -64,7 +65,7 @@ type Options struct {
 	Served
 
 	// Room is how much room the servers have to store more; nil: enough.
-	Room func() bus.Room
+	Room func() disk.Room
 
 	// More are verbs that other rooms answer, under the same service.
 	More map[string]bus.Handler

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"flotilla/bus"
+	"flotilla/bus/disk"
 	"flotilla/core/api"
 	"flotilla/core/health"
 )
@@ -22,7 +23,7 @@ var needsRoom = map[string]bool{
 }
 
 // NoRoom is the reason why nothing is stored and what to do; nil when there is room.
-func NoRoom(room bus.Room) *api.Failure {
+func NoRoom(room disk.Room) *api.Failure {
 	why := roomless(room)
 	if why == "" {
 		return nil
@@ -35,7 +36,7 @@ func NoRoom(room bus.Room) *api.Failure {
 }
 
 // refused is NoRoom for somebody who wanted to store something.
-func refused(room bus.Room) *api.Failure {
+func refused(room disk.Room) *api.Failure {
 	failure := NoRoom(room)
 	if failure != nil {
 		failure.Message = "nothing was stored: " + failure.Message
@@ -44,7 +45,7 @@ func refused(room bus.Room) *api.Failure {
 }
 
 // roomless says what is wrong with the room and what to do about it, empty when nothing is.
-func roomless(room bus.Room) string {
+func roomless(room disk.Room) string {
 	switch {
 	case room.Stopped != "" && room.Restarts && room.Short():
 		return fmt.Sprintf("the NATS server of the hub stores nothing any more (%s), and %s: %s; the hub restarts it by itself once there is", room.Stopped, room, remedy(room, "make room"))
@@ -60,7 +61,7 @@ func roomless(room bus.Room) string {
 
 // remedy is what to do about room that is short, given what to do where it is bytes. Objects that are deleted free no
 // inodes of which one could be sure.
-func remedy(room bus.Room, ofBytes string) string {
+func remedy(room disk.Room, ofBytes string) string {
 	if room.WantsFiles() {
 		return "make room by removing files there, or keep the folder on a file system with more inodes"
 	}
@@ -80,7 +81,7 @@ func (d *Door) roomProblems() []api.Problem {
 }
 
 // look is the command that shows where room is wanted.
-func look(room bus.Room) string {
+func look(room disk.Room) string {
 	switch {
 	case !room.Own:
 		return "nats account info"
@@ -90,9 +91,9 @@ func look(room bus.Room) string {
 	return "df -h " + room.Where
 }
 
-func (d *Door) room() bus.Room {
+func (d *Door) room() disk.Room {
 	if d.options.Room == nil {
-		return bus.Room{}
+		return disk.Room{}
 	}
 	return d.options.Room()
 }
@@ -129,7 +130,7 @@ func dry(body []byte) bool {
 }
 
 // unstored says of an error whether the servers had no room; nil when it says nothing of it.
-func unstored(room bus.Room, err error) *api.Failure {
+func unstored(room disk.Room, err error) *api.Failure {
 	if refused := bus.Full(err); refused != "" {
 		return &api.Failure{
 			Code: api.CodeNoRoom, Next: "nats account info",

@@ -11,8 +11,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/disk"
 	"flotilla/core/api"
 )
 
@@ -28,8 +28,8 @@ var goOn = []string{api.VerbDelete, api.VerbMemberRevoke, api.VerbRunStop, api.V
 // Without room every verb is refused but those that store nothing, end or remove something. What is asked as a dry run
 // is answered.
 func TestVerbsWithoutRoom(t *testing.T) {
-	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop(), Room: func() bus.Room {
-		return bus.Room{Where: "/data", Own: true, Free: 1, Total: 100, Reserve: 10}
+	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop(), Room: func() disk.Room {
+		return disk.Room{Where: "/data", Own: true, Free: 1, Total: 100, Reserve: 10}
 	}})
 	reached := errors.New("reached")
 	handler := func(context.Context, api.Caller, []byte) (any, error) { return nil, reached }
@@ -50,7 +50,7 @@ func TestVerbsWithoutRoom(t *testing.T) {
 // A write that a server without inodes stored nothing of says why, and one that failed with room says what the server said.
 func TestWritesThatWereIncompleteForWantOfRoom(t *testing.T) {
 	incomplete := fmt.Errorf("storing: %w", &jetstream.APIError{Code: 400, ErrorCode: 10176, Description: "atomic publish batch is incomplete"})
-	none := bus.Room{Where: "/data", Own: true, Free: 100, Total: 100, Files: bus.Files{Total: 4096, Reserve: 81}}
+	none := disk.Room{Where: "/data", Own: true, Free: 100, Total: 100, Files: disk.Files{Total: 4096, Reserve: 81}}
 	failure := unstored(none, incomplete)
 	require.Equal(t, api.CodeNoRoom, failure.Code)
 	require.Contains(t, failure.Message, "nothing was stored: /data has 0 inodes free of 4096")

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"flotilla/bus"
+	"flotilla/bus/disk"
 	"flotilla/bus/server"
 	"flotilla/bus/store"
 	"flotilla/configs"
@@ -68,7 +69,7 @@ type Disk struct {
 	// bytes is none.
 	Reserve int64
 	// Statfs looks how much room there is, that of the machine when nil.
-	Statfs bus.Statfs
+	Statfs disk.Statfs
 }
 
 // Policy is what decisions about members go by, and which servers do.
@@ -105,7 +106,7 @@ func (o Options) withDefaults() Options {
 		o.Now = o.Bus.Now
 	}
 	if o.Disk.Statfs == nil {
-		o.Disk.Statfs = bus.FileSystem
+		o.Disk.Statfs = disk.FileSystem
 	}
 	if o.Page.New == nil {
 		o.Page.New = newPage

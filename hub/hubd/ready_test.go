@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/disk"
 	"flotilla/bus/server"
 	"flotilla/configs/secrets"
 	"flotilla/hub/hubd"
@@ -25,7 +26,7 @@ func TestReadiness(t *testing.T) {
 	running := bustest.Start(t)
 	o := hubd.Options{
 		Fleet: bustest.Fleet, Name: "one", Log: embedded(t, "").Log, Metrics: "127.0.0.1:0", Server: &server.Options{Dir: t.TempDir(), Port: -1},
-		Disk: hubd.Disk{Reserve: 1 << 20, Statfs: func(string) (bus.Space, error) { return bus.Space{Free: free.Load(), Total: 1 << 40}, nil }},
+		Disk: hubd.Disk{Reserve: 1 << 20, Statfs: func(string) (disk.Space, error) { return disk.Space{Free: free.Load(), Total: 1 << 40}, nil }},
 	}
 	one := start(t, o)
 	leading(t, one)

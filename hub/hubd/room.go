@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"flotilla/bus"
+	"flotilla/bus/disk"
 	"flotilla/bus/server"
 	"flotilla/core/api"
 	"flotilla/hub/door"
@@ -28,7 +28,7 @@ type warden struct {
 	hub *Hub
 
 	mu       sync.Mutex
-	limited  bus.Room // of the account, on servers that others run
+	limited  disk.Room // of the account, on servers that others run
 	stopped  *server.Standstill
 	stalled  string
 	told     string // what was logged last
@@ -104,7 +104,7 @@ func (w *warden) ask(ctx context.Context) {
 }
 
 // room is the room of this moment.
-func (w *warden) room() bus.Room {
+func (w *warden) room() disk.Room {
 	w.mu.Lock()
 	limited, stopped, stalled := w.limited, w.stopped, w.stalled
 	w.mu.Unlock()
@@ -112,7 +112,7 @@ func (w *warden) room() bus.Room {
 		limited.Stopped = stalled
 		return limited
 	}
-	room, err := bus.RoomIn(w.hub.server.Dir(), w.hub.options.Disk.Reserve, w.hub.options.Disk.Statfs)
+	room, err := disk.RoomIn(w.hub.server.Dir(), w.hub.options.Disk.Reserve, w.hub.options.Disk.Statfs)
 	if err != nil {
 		room.Where = w.hub.server.Dir()
 		w.hub.options.Log.Debug().Err(err).Msg("looking for room")
@@ -125,7 +125,7 @@ func (w *warden) room() bus.Room {
 }
 
 // tell logs what is wrong with the room, once, and when it is over.
-func (w *warden) tell(room bus.Room) {
+func (w *warden) tell(room disk.Room) {
 	told, log := "", w.hub.options.Log
 	switch failure := door.NoRoom(room); {
 	case failure == nil:
@@ -149,7 +149,7 @@ func (w *warden) tell(room bus.Room) {
 // restart starts a server that stopped anew, with growing pauses while it does not start.
 func (w *warden) restart() {
 	since := w.hub.conn.Now().Sub(w.tried)
-	if since < w.pause || bus.Writable(w.hub.server.Dir()) != nil {
+	if since < w.pause || disk.Writable(w.hub.server.Dir()) != nil {
 		return
 	}
 	if since > settled {

@@ -21,6 +21,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/disk"
 	"flotilla/bus/server"
 	"flotilla/bus/store"
 	"flotilla/configs/secrets"
@@ -67,7 +68,7 @@ func TestNothingIsStoredBeforeTheDiskIsFull(t *testing.T) {
 	free.Store(1 << 30)
 	o := embedded(t, "hub")
 	o.Disk.Reserve = 300 << 20
-	o.Disk.Statfs = func(string) (bus.Space, error) { return bus.Space{Free: free.Load(), Total: 20 << 30}, nil }
+	o.Disk.Statfs = func(string) (disk.Space, error) { return disk.Space{Free: free.Load(), Total: 20 << 30}, nil }
 	h := start(t, o)
 	leading(t, h)
 	c := client(t, h)
@@ -96,8 +97,8 @@ func TestNothingIsStoredBeforeInodesAreUsedUp(t *testing.T) {
 	inodes.Store(1 << 20)
 	o := embedded(t, "hub")
 	o.Metrics = "127.0.0.1:0"
-	o.Disk.Statfs = func(string) (bus.Space, error) {
-		return bus.Space{Free: 19 << 30, Total: 20 << 30, FreeFiles: inodes.Load(), TotalFiles: all.Load()}, nil
+	o.Disk.Statfs = func(string) (disk.Space, error) {
+		return disk.Space{Free: 19 << 30, Total: 20 << 30, FreeFiles: inodes.Load(), TotalFiles: all.Load()}, nil
 	}
 	h := start(t, o)
 	leading(t, h)

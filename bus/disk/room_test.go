@@ -1,4 +1,4 @@
-package bus_test
+package disk_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
+	"flotilla/bus/disk"
 )
 
 // The reserve of a hub that was told nothing is 256 MiB, or a fiftieth of a small file system.
@@ -14,7 +14,7 @@ func TestTheReserveOfAFolder(t *testing.T) {
 	for _, c := range []struct{ asked, total, want int64 }{
 		{0, 1 << 40, 256 << 20}, {0, 256 << 20 * 50, 256 << 20}, {0, 1 << 30, 1 << 30 / 50}, {5, 1 << 40, 5}, {-1, 1 << 40, 0},
 	} {
-		room, err := bus.RoomIn("/data", c.asked, func(string) (bus.Space, error) { return bus.Space{Total: c.total}, nil })
+		room, err := disk.RoomIn("/data", c.asked, func(string) (disk.Space, error) { return disk.Space{Total: c.total}, nil })
 		require.NoError(t, err)
 		require.Equal(t, c.want, room.Reserve, "%d of %d", c.asked, c.total)
 	}
@@ -27,26 +27,26 @@ func TestRoomIsBytesAndInodes(t *testing.T) {
 		bytes = "/data has 12 MiB free of 20 GiB, 256 MiB are kept in reserve"
 	)
 	for name, c := range map[string]struct {
-		space bus.Space
+		space disk.Space
 		asked int64
 		short string // what is said; empty where there is room
 		files bool
 	}{
-		"enough of both":              {bus.Space{Free: gib, Total: 20 * gib, FreeFiles: 1000, TotalFiles: 1 << 20}, 0, "", false},
-		"no bytes":                    {bus.Space{Free: 12 << 20, Total: 20 * gib, FreeFiles: 1000, TotalFiles: 1 << 20}, 0, bytes, false},
-		"no inodes":                   {bus.Space{Free: gib, Total: 20 * gib, TotalFiles: 1 << 20}, 0, "/data has 0 inodes free of 1048576, 1000 are kept in reserve", true},
-		"nearly no inodes":            {bus.Space{Free: gib, Total: 20 * gib, FreeFiles: 999, TotalFiles: 1 << 20}, 5, "/data has 999 inodes free of 1048576, 1000 are kept in reserve", true},
-		"few inodes of few":           {bus.Space{Free: gib, Total: 20 * gib, FreeFiles: 81, TotalFiles: 4096}, 0, "", false},
-		"too few inodes of few":       {bus.Space{Free: gib, Total: 20 * gib, FreeFiles: 80, TotalFiles: 4096}, 0, "/data has 80 inodes free of 4096, 81 are kept in reserve", true},
-		"none of very few":            {bus.Space{Free: gib, Total: 20 * gib, TotalFiles: 10}, 0, "/data has 0 inodes free of 10, 1 are kept in reserve", true},
-		"neither":                     {bus.Space{Free: 12 << 20, Total: 20 * gib, TotalFiles: 1 << 20}, 0, bytes, false},
-		"inodes are made when wanted": {bus.Space{Free: gib, Total: 20 * gib}, 0, "", false},
-		"nothing is counted":          {bus.Space{}, 0, "", false},
-		"nothing is kept in reserve":  {bus.Space{Total: 20 * gib, TotalFiles: 1 << 20}, -1, "", false},
-		"inodes alone are counted":    {bus.Space{FreeFiles: 3, TotalFiles: 1 << 20}, 0, "/data has 3 inodes free of 1048576, 1000 are kept in reserve", true},
+		"enough of both":              {disk.Space{Free: gib, Total: 20 * gib, FreeFiles: 1000, TotalFiles: 1 << 20}, 0, "", false},
+		"no bytes":                    {disk.Space{Free: 12 << 20, Total: 20 * gib, FreeFiles: 1000, TotalFiles: 1 << 20}, 0, bytes, false},
+		"no inodes":                   {disk.Space{Free: gib, Total: 20 * gib, TotalFiles: 1 << 20}, 0, "/data has 0 inodes free of 1048576, 1000 are kept in reserve", true},
+		"nearly no inodes":            {disk.Space{Free: gib, Total: 20 * gib, FreeFiles: 999, TotalFiles: 1 << 20}, 5, "/data has 999 inodes free of 1048576, 1000 are kept in reserve", true},
+		"few inodes of few":           {disk.Space{Free: gib, Total: 20 * gib, FreeFiles: 81, TotalFiles: 4096}, 0, "", false},
+		"too few inodes of few":       {disk.Space{Free: gib, Total: 20 * gib, FreeFiles: 80, TotalFiles: 4096}, 0, "/data has 80 inodes free of 4096, 81 are kept in reserve", true},
+		"none of very few":            {disk.Space{Free: gib, Total: 20 * gib, TotalFiles: 10}, 0, "/data has 0 inodes free of 10, 1 are kept in reserve", true},
+		"neither":                     {disk.Space{Free: 12 << 20, Total: 20 * gib, TotalFiles: 1 << 20}, 0, bytes, false},
+		"inodes are made when wanted": {disk.Space{Free: gib, Total: 20 * gib}, 0, "", false},
+		"nothing is counted":          {disk.Space{}, 0, "", false},
+		"nothing is kept in reserve":  {disk.Space{Total: 20 * gib, TotalFiles: 1 << 20}, -1, "", false},
+		"inodes alone are counted":    {disk.Space{FreeFiles: 3, TotalFiles: 1 << 20}, 0, "/data has 3 inodes free of 1048576, 1000 are kept in reserve", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			room, err := bus.RoomIn("/data", c.asked, func(string) (bus.Space, error) { return c.space, nil })
+			room, err := disk.RoomIn("/data", c.asked, func(string) (disk.Space, error) { return c.space, nil })
 			require.NoError(t, err)
 			require.Equal(t, c.short != "", room.Short())
 			require.Equal(t, c.files, room.WantsFiles())
@@ -71,17 +71,17 @@ func TestInodesThatNobodyCounts(t *testing.T) {
 		{math.MaxUint64, 100, 0, 0, "a network file system", "more are free than there are"},
 		{5, 0, 0, 0, "a network file system", "more are free than there are"},
 	} {
-		left, all := bus.Inodes(c.free, c.total)
+		left, all := disk.Inodes(c.free, c.total)
 		require.Equal(t, [2]int64{c.left, c.all}, [2]int64{left, all}, "%s says %d of %d: %s", c.toldBy, c.free, c.total, c.because)
 	}
 }
 
 // The machine counts the inodes of the folder of a test, or has no limit; it never has more free ones than there are.
 func TestInodesOfThisMachine(t *testing.T) {
-	space, err := bus.FileSystem(t.TempDir())
+	space, err := disk.FileSystem(t.TempDir())
 	require.NoError(t, err)
 	require.Positive(t, space.Total)
 	require.LessOrEqual(t, space.FreeFiles, space.TotalFiles)
-	_, err = bus.FileSystem("/nowhere/at/all")
+	_, err = disk.FileSystem("/nowhere/at/all")
 	require.ErrorContains(t, err, "looking how much room /nowhere/at/all has")
 }
