@@ -137,8 +137,8 @@ func (fs rules) contentName(o api.ObjectRef, name string, at *strict.Place) {
 	case group == "" && slices.Contains(labelNamed, o.Kind):
 		fs.Label(name, at)
 	case strings.HasSuffix(group, ".k8s.io"):
-		if why := content.IsPathSegmentName(name); len(why) > 0 || !api.Printable(name) {
-			fs.Add(at, strict.Quote(name), "a name of printable characters without '/' and '%', and not '.' or '..'", nil)
+		if why := content.IsPathSegmentName(name); len(why) > 0 || !api.Printable(name) || len(name) > validation.DNS1123SubdomainMaxLength {
+			fs.Add(at, strict.Quote(name), "a name of printable characters without '/' and '%', of at most 253 bytes, and not '.' or '..'", nil)
 		}
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
 		fs.Add(at, strict.Quote(name), "at most 253 lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit", strict.Lowered(name, validation.IsDNS1123Subdomain))

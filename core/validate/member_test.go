@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 func TestRulesOfMembers(t *testing.T) {
@@ -100,7 +101,11 @@ func TestRulesOfContent(t *testing.T) {
 		}},
 		{"a role may have colons", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: \"system:a:B\"}\n", nil},
 		{"but no slash", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a/b}\n", []string{
-			`metadata.name: found "a/b", expected a name of printable characters without '/' and '%', and not '.' or '..'`,
+			`metadata.name: found "a/b", expected a name of printable characters without '/' and '%', of at most 253 bytes, and not '.' or '..'`,
+		}},
+		{"as long as a name may be", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: \"" + strings.Repeat("A", 253) + "\"}\n", nil},
+		{"and longer", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: \"" + strings.Repeat("A", 254) + "\"}\n", []string{
+			"metadata.name: found " + strict.Quote(strings.Repeat("A", 254)) + ", expected a name of printable characters without '/' and '%', of at most 253 bytes, and not '.' or '..'",
 		}},
 		{"labels and annotations", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {tier: 1, \"a b\": c}, annotations: {x: true}}\n", []string{
 			`metadata.annotations.x: found boolean true, expected a string; words like yes, no, on, off, true and false are strings where they stand in quotes`,
