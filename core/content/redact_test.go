@@ -86,3 +86,59 @@ func TestADigestOfAnotherValueIsNotTakenForOne(t *testing.T) {
 	require.Equal(t, "hunter2", object["stringData"].(map[string]any)["raw"])
 	require.JSONEq(t, secretText, shownAs(t, stored), "what is stored is not changed")
 }
+
+// Whoever may not see values has them put back where they stay hidden, and nowhere else: what comes of it would show them.
+func TestValuesArePutBackWhereTheyStayHidden(t *testing.T) {
+	const (
+		inEnvelope = `{"apiVersion":"placement.kubernetes-fleet.io/v1beta1","kind":"ResourceEnvelope","metadata":{"name":"e"},"data":{"s":{"apiVersion":"v1","kind":"Secret","metadata":{"name":"key"},"data":{"one":"aHVudGVyMg=="}}}}`
+		inText     = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"e","annotations":{"kubernetes-fleet.io/envelope-configmap":"true"}},"data":{"s":"{\"apiVersion\":\"v1\",\"kind\":\"Sec\\u0072et\",\"metadata\":{\"name\":\"key\"},\"data\":{\"one\":\"aHVudGVyMg==\"}}"}}`
+		inOverride = `{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ResourceOverride","metadata":{"name":"o"},"spec":{"resourceSelectors":[{"kind":"Secret","name":"key"}],"policy":{"overrideRules":[{"jsonPatchOverrides":[{"op":"add","path":"/data/one","value":"aHVudGVyMg=="}]}]}}}`
+	)
+	metadata := func(object map[string]any) map[string]any { return object["metadata"].(map[string]any) }
+	data := func(object map[string]any) map[string]any { return object["data"].(map[string]any) }
+	for name, c := range map[string]struct {
+		stored string
+		change func(object map[string]any)
+		left   []string
+	}{
+		"a Secret that changes": {secretText, func(object map[string]any) { object["type"], data(object)["one"] = "kubernetes.io/tls", "bmV3" }, nil},
+		"a digest of another value": {secretText, func(object map[string]any) { data(object)["one"] = data(object)["two"] }, []string{
+			"data.one", "data.two", "metadata.annotations.kubectl.kubernetes.io/last-applied-configuration", "stringData.n", "stringData.raw",
+		}},
+		"an envelope as it is":         {inEnvelope, func(map[string]any) {}, nil},
+		"with a label":                 {inEnvelope, func(object map[string]any) { metadata(object)["labels"] = map[string]any{"a": "b"} }, nil},
+		"a Secret that is one no more": {inEnvelope, func(object map[string]any) { data(object)["s"].(map[string]any)["kind"] = "ConfigMap" }, nil},
+		"a Secret that is a text now": {inEnvelope, func(object map[string]any) {
+			inner := data(object)["s"].(map[string]any)
+			inner["kind"], data(inner)["one"] = "ConfigMap", data(inner)["one"].(string)+" in the place of a Secret"
+		}, []string{"data.s.data.one"}},
+		"an envelope with more":         {inEnvelope, func(object map[string]any) { data(object)["t"] = map[string]any{} }, []string{"data.s.data.one"}},
+		"a text as it is":               {inText, func(map[string]any) {}, nil},
+		"a text in no envelope":         {inText, func(object map[string]any) { delete(metadata(object), "annotations") }, []string{"data.s"}},
+		"an override as it is":          {inOverride, func(map[string]any) {}, nil},
+		"an override of something else": {inOverride, func(object map[string]any) { object["spec"].(map[string]any)["placement"] = "web" }, []string{"spec.policy.overrideRules[0].jsonPatchOverrides[0].value"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := tree(t, c.stored)
+			content.Redact(object, keys)
+			c.change(object)
+			given := shownAs(t, object)
+			require.Equal(t, c.left, content.UnredactHidden(object, tree(t, c.stored), keys))
+			if c.left != nil {
+				require.JSONEq(t, given, shownAs(t, object), "nothing is put back")
+			}
+			content.Redact(object, keys)
+			require.NotContains(t, shownAs(t, object), "aHVudGVyMg==")
+		})
+	}
+}
+
+// An override that is followed to show objects keeps the keys of what it puts into Secrets.
+func TestHiddenValuesKeepTheirKeys(t *testing.T) {
+	override := tree(t, `{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourceOverride","metadata":{"name":"o"},"spec":{"clusterResourceSelectors":[{"kind":"Namespace","name":"shop"}],
+		"policy":{"overrideRules":[{"jsonPatchOverrides":[{"op":"add","path":"/data","value":{"one":"aHVudGVyMg=="}},{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]}]}}}`)
+	content.Hide(override, keys)
+	shown := shownAs(t, override)
+	require.Regexp(t, `"value":\{"one":"digest:[0-9a-f]{16}"\}`, shown)
+	require.Contains(t, shown, `"value":{"a":"b"}`)
+}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/seal"
 )
 
 // Override is one override made ready to be followed. It is not changed.
@@ -60,6 +62,22 @@ func Read(spec *api.Spec) (*Override, error) {
 		return nil, err
 	}
 	return made(spec, o.Spec.Placement.Any(), o.Spec.ClusterResourceSelectors, o.Spec.Policy.OverrideRules)
+}
+
+// ReadHidden is Read for whoever may not see values of Secrets, see content.Hide.
+func ReadHidden(spec *api.Spec, keys *seal.Keyring) (*Override, error) {
+	var tree map[string]any
+	if err := kjson.Unmarshal(spec.Body, &tree); err != nil {
+		return nil, fmt.Errorf("decoding %s: %w", spec.Object, err)
+	}
+	content.Hide(tree, keys)
+	body, err := json.Marshal(tree)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s: %w", spec.Object, err)
+	}
+	shown := *spec
+	shown.Body = body
+	return Read(&shown)
 }
 
 // All are the overrides that can be read of what is stored; read gives the name too. One that cannot, or that broken names, is left out where a

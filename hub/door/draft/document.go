@@ -92,7 +92,7 @@ func (d *Desk) Read(ctx context.Context, raw []json.RawMessage, on Terms) (*Docu
 	unknown, managed := make([][]string, len(raw)), make([]*content.Managed, len(raw))
 	for i := range bodies {
 		var err error
-		if bodies[i], unknown[i], err = d.unredacted(ctx, bodies[i]); err != nil {
+		if bodies[i], unknown[i], err = d.unredacted(ctx, bodies[i], on.Hidden); err != nil {
 			return nil, err
 		}
 		if !on.Managed {
@@ -105,7 +105,7 @@ func (d *Desk) Read(ctx context.Context, raw []json.RawMessage, on Terms) (*Docu
 	read := d.readAll(bodies)
 	on.of(read.All)
 	for i := range read.All {
-		read.wrong.refuseDigests(i+1, &read.All[i], unknown[i])
+		read.wrong.refuseDigests(i+1, &read.All[i], unknown[i], on.Hidden)
 		read.All[i].managed = managed[i]
 	}
 	for i := range read.All {

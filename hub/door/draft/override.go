@@ -66,14 +66,22 @@ func (d *Desk) isStored(key string) bool {
 	return found
 }
 
-// Overrides are those among the documents, and then the stored ones that have other names, with all values.
-func (d *Desk) Overrides(ctx context.Context, documents *Documents) (written, others []*render.Override, err error) {
-	named := map[string]bool{}
+// Overrides are those among the documents, and then the stored ones that have other names: with all values, or, hidden, with digests in the
+// place of what they put into Secrets, wherever they put it.
+func (d *Desk) Overrides(ctx context.Context, documents *Documents, hidden bool) (written, others []*render.Override, err error) {
+	named, read := map[string]bool{}, render.Read
+	if hidden {
+		read = func(spec *api.Spec) (*render.Override, error) { return render.ReadHidden(spec, d.store.Keys) }
+	}
 	for i := range documents.All {
 		if !isOverride(documents.All[i].Object.Kind) {
 			continue
 		}
-		o, err := overrideOf(&documents.All[i])
+		spec, err := specOfOverride(&documents.All[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		o, err := read(spec)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -90,7 +98,7 @@ func (d *Desk) Overrides(ctx context.Context, documents *Documents) (written, ot
 				return nil, nil, fmt.Errorf("reading %s: %w", spec.Object, err)
 			}
 		}
-		o, err := render.Read(&spec)
+		o, err := read(&spec)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -101,11 +109,20 @@ func (d *Desk) Overrides(ctx context.Context, documents *Documents) (written, ot
 
 // overrideOf reads an override among the documents.
 func overrideOf(doc *Document) (*render.Override, error) {
+	spec, err := specOfOverride(doc)
+	if err != nil {
+		return nil, err
+	}
+	return render.Read(spec)
+}
+
+// specOfOverride is the spec that an override among the documents would have.
+func specOfOverride(doc *Document) (*api.Spec, error) {
 	body, err := json.Marshal(doc.Value)
 	if err != nil {
 		return nil, fmt.Errorf("encoding %s: %w", doc.Object, err)
 	}
-	return render.Read(&api.Spec{Object: doc.Object, Body: body})
+	return &api.Spec{Object: doc.Object, Body: body}, nil
 }
 
 // otherOverrides are those that stay stored, but for those of the same names. One that cannot be read is told of, and

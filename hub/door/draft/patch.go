@@ -54,11 +54,11 @@ func (f *Draft) Patch(ctx context.Context, request *api.PatchRequest) (*api.Appl
 			Message: fmt.Sprintf("patching %s: found a patch that makes it %s, expected apiVersion, kind, name and namespace to stay", stored.Object, read.All[0].Object),
 		}
 	}
-	_, digests, err := unredacted(is.body, nil, f.desk.store.Keys)
+	_, digests, err := unredacted(is.body, nil, false, f.desk.store.Keys)
 	if err != nil {
 		return nil, err
 	}
-	read.wrong.refuseDigests(1, &read.All[0], digests)
+	read.wrong.refuseDigests(1, &read.All[0], digests, false)
 	read.All[0].ResourceVersion, read.All[0].overlay, read.All[0].managed = "", is.overlay, is.managed
 	if request.ResourceVersion != "" {
 		read.All[0].expect = &api.Expected{ResourceVersion: request.ResourceVersion}

@@ -25,19 +25,19 @@ func (f *Draft) redacted(body json.RawMessage) (json.RawMessage, error) {
 }
 
 // unredacted is a document with the values of what is stored in the place of their digests, so that what `get` shows can
-// be applied again. It lists the paths of digests that are of no such value.
-func (d *Desk) unredacted(ctx context.Context, raw json.RawMessage) (whole json.RawMessage, unknown []string, err error) {
+// be applied again, or, hidden, only where they stay hidden. It lists the paths of digests in whose place no value stands.
+func (d *Desk) unredacted(ctx context.Context, raw json.RawMessage, hidden bool) (whole json.RawMessage, unknown []string, err error) {
 	return unredacted(raw, func(ref api.ObjectRef) (json.RawMessage, error) {
 		stored, _, found := d.storedOf(ref)
 		if !found || stored.Digest == "" {
 			return json.RawMessage("{}"), nil
 		}
 		return d.whole(ctx, &stored)
-	}, d.store.Keys)
+	}, hidden, d.store.Keys)
 }
 
 // unredacted is that of a document, with the values of what stored returns; nil: of nothing.
-func unredacted(raw json.RawMessage, stored func(api.ObjectRef) (json.RawMessage, error), keys *seal.Keyring) (whole json.RawMessage, unknown []string, err error) {
+func unredacted(raw json.RawMessage, stored func(api.ObjectRef) (json.RawMessage, error), hidden bool, keys *seal.Keyring) (whole json.RawMessage, unknown []string, err error) {
 	var document, held map[string]any
 	if !bytes.Contains(raw, []byte(content.RedactedBegin)) || kjson.Unmarshal(raw, &document) != nil {
 		return raw, nil, nil
@@ -51,17 +51,23 @@ func unredacted(raw json.RawMessage, stored func(api.ObjectRef) (json.RawMessage
 			return nil, nil, fmt.Errorf("decoding what is stored of %s: %w", content.RefOf(document), err)
 		}
 	}
-	unknown = content.Unredact(document, held, keys)
+	if hidden {
+		unknown = content.UnredactHidden(document, held, keys)
+	} else {
+		unknown = content.Unredact(document, held, keys)
+	}
 	whole, err = json.Marshal(document)
 	return whole, unknown, err
 }
 
-// refuseDigests refuses a document in which digests stand where values belong.
-func (r *refusal) refuseDigests(number int, doc *Document, paths []string) {
+// refuseDigests refuses a document in which digests stand where values belong, hidden as terms say.
+func (r *refusal) refuseDigests(number int, doc *Document, paths []string, hidden bool) {
+	found, expected := "a digest, which is shown in the place of another value than the one that is stored", "a value; `flotilla get --show-secrets -o yaml` shows them"
+	if hidden {
+		found = "a digest, which is shown in the place of a value that whoever asks may not read"
+		expected = "the object as it is stored, but for metadata; or the role " + string(api.NeededToRead("v1", "Secret"))
+	}
 	for _, path := range paths {
-		r.faults = append(r.faults, strict.Fault{
-			Object: doc.Object.String(), Document: number, Path: path, Found: "a digest, which is shown in the place of another value than the one that is stored",
-			Expected: "a value; `flotilla get --show-secrets -o yaml` shows them",
-		})
+		r.faults = append(r.faults, strict.Fault{Object: doc.Object.String(), Document: number, Path: path, Found: found, Expected: expected})
 	}
 }

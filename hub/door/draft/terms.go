@@ -16,6 +16,8 @@ type Terms struct {
 	Exact bool
 	// Managed takes from the documents what clients keep on objects for themselves; without, it stays as it is.
 	Managed bool
+	// Hidden keeps values of Secrets from whoever asks, see content.UnredactHidden.
+	Hidden bool
 	// Expect are what the documents were made from, one for each; nil: of whatever there is.
 	Expect []api.Expected
 }

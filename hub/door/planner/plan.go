@@ -97,7 +97,7 @@ func (p *Planner) planned(ctx context.Context, by api.Caller, raw []json.RawMess
 	}
 	p.desk.Lock()
 	defer p.desk.Unlock()
-	documents, err := p.desk.Read(ctx, raw, draft.Terms{})
+	documents, err := p.desk.Read(ctx, raw, draft.Terms{Hidden: hidden(by)})
 	if err != nil {
 		return nil, nil, err
 	}

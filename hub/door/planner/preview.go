@@ -39,7 +39,7 @@ func (p *Planner) Preview(ctx context.Context, request *api.PreviewRequest) (any
 		return nil, err
 	}
 	var others []*render.Override
-	if s.written, others, err = p.desk.Overrides(ctx, documents); err != nil {
+	if s.written, others, err = p.desk.Overrides(ctx, documents, hidden(request.By)); err != nil {
 		return nil, err
 	}
 	s.overrides = slices.Concat(s.written, others)

@@ -10,13 +10,16 @@ import (
 	"flotilla/core/strict"
 )
 
+// hidden says that whoever asks may not read Secrets.
+func hidden(by api.Caller) bool { return !by.Role.Covers(api.NeededToRead("v1", "Secret")) }
+
 // forbidValues refuses documents that hold values of Secrets from whoever may not read Secrets: the answer would tell whether a value is the
 // one that is stored. Digests, as `flotilla get` shows them, tell nothing that is not shown.
 func forbidValues(by api.Caller, raw []json.RawMessage) error {
-	needed := api.NeededToRead("v1", "Secret")
-	if by.Role.Covers(needed) {
+	if !hidden(by) {
 		return nil
 	}
+	needed := api.NeededToRead("v1", "Secret")
 	var faults strict.Faults
 	for i := range raw {
 		var document map[string]any
