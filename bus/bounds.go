@@ -18,12 +18,15 @@ type Bounds struct {
 	length int // of one list or object
 	values int // of all together
 	gzip   int // size from which it is stored compressed; 0: GzipAbove
+	text   int // of one string as it is written, in bytes; 0: as long as all may be
 	// told says that a member tells it: what it says is shown beside what others say, and must be readable there.
 	told bool
 }
 
 const (
 	maxDepth = 64
+	// maxText is that of what members tell of themselves and their nodes, where names, versions and reasons are the longest.
+	maxText = 4 << 10
 	// gzipNodesAbove is that of states of nodes, which are many and have a share.
 	gzipNodesAbove = 4 << 10
 )
@@ -37,9 +40,11 @@ var (
 	HeartbeatBounds = Bounds{bytes: MaxHeartbeat, depth: maxDepth, length: 1 << 12, values: 1 << 14, told: true}
 	ResultBounds    = Bounds{bytes: 1 << 20, depth: maxDepth, length: 1 << 12, values: 1 << 15, told: true}
 	BatchBounds     = Bounds{bytes: 1 << 20, depth: 2 * maxDepth, length: 1 << 12, values: 1 << 17}
-	NodeBounds      = Bounds{bytes: 4 << 20, depth: maxDepth, length: MaxPodsOfANode, values: 1 << 18, gzip: gzipNodesAbove, told: true}
+	NodeBounds      = Bounds{bytes: 4 << 20, depth: maxDepth, length: MaxPodsOfANode, values: 1 << 18, gzip: gzipNodesAbove, text: maxText, told: true}
 	// 5,000 nodes and 10,000 pods that wait.
-	InventoryBounds = Bounds{bytes: 32 << 20, depth: maxDepth, length: 1 << 14, values: 2 << 20, told: true}
+	InventoryBounds = Bounds{bytes: 32 << 20, depth: maxDepth, length: 1 << 14, values: 2 << 20, text: maxText, told: true}
+	// MemberBounds are those of what upgrades depend on, which is stored as it is.
+	MemberBounds = Bounds{bytes: MaxInventory, depth: maxDepth, length: 1 << 12, values: 1 << 15, gzip: MaxInventory, text: maxText, told: true}
 )
 
 // BoundsOf are those of what lies in a bucket or stream, by short name.
@@ -50,7 +55,7 @@ func BoundsOf(name string) Bounds {
 	case subjects.Result:
 		return ResultBounds
 	case subjects.Events:
-		return InventoryBounds
+		return MemberBounds
 	}
 	return RecordBounds
 }
@@ -108,6 +113,9 @@ func (b Bounds) Check(text []byte) error {
 		switch text[i] {
 		case '"':
 			end := endOfString(text, i)
+			if b.text > 0 && end-i-1 > b.text {
+				return Beyond("a text of more than %d bytes", b.text)
+			}
 			if b.told && end < len(text) {
 				if err := readable(text[i : end+1]); err != nil {
 					return err

@@ -61,7 +61,13 @@ func TestBoundsAreHeldBeforeAnythingIsRead(t *testing.T) {
 		{"deep", NodeBounds, strings.Repeat("[", maxDepth+1), "nested more than 64 deep"},
 		{"as deep as may be", NodeBounds, strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth), ""},
 		{"brackets that close nothing", NodeBounds, strings.Repeat("]", 1<<20), ""},
-		{"what stands in strings", NodeBounds, `{"a\"[":"` + strings.Repeat("[,{", 1<<18) + `"}`, ""},
+		{"what stands in strings", NodeBounds, `{"a\"[":"` + strings.Repeat("[,{", 1<<10) + `"}`, ""},
+		{"a text as long as may be", MemberBounds, `{"region":"` + strings.Repeat("<", 4<<10) + `"}`, ""},
+		{"a longer one", MemberBounds, `{"region":"` + strings.Repeat("<", 4<<10+1) + `"}`, "a text of more than 4096 bytes"},
+		{"of a node", NodeBounds, `{"node":{"withheld":"` + strings.Repeat("<", 3<<20) + `"}}`, "a text of more than 4096 bytes"},
+		{"a long name of a field", InventoryBounds, `{"nodes":{"` + strings.Repeat("n", 5000) + `":1}}`, "a text of more than 4096 bytes"},
+		{"a text without an end", InventoryBounds, `{"nodes":"` + strings.Repeat("n", 5000), "a text of more than 4096 bytes"},
+		{"an inventory of a member", MemberBounds, strings.Repeat(" ", MaxInventory+1), "more than 262144 bytes"},
 		{"a string without an end", NodeBounds, `{"a\`, ""},
 		{"a heartbeat", HeartbeatBounds, strings.Repeat(" ", MaxHeartbeat+1), "more than 65536 bytes"},
 		{"what the hub wrote", RecordBounds, strings.Repeat("{},", 1<<20), ""},
@@ -170,7 +176,7 @@ func BenchmarkBounds(b *testing.B) {
 
 // The start of a value is read without the rest, of which nothing is checked.
 func TestStartOfAValue(t *testing.T) {
-	text := `{"boot":"b","pods":"` + strings.Repeat("x", 100_000) + `"}`
+	text := `{"boot":"b","pods":` + strings.Repeat(" ", 100_000) + `[]}`
 	stored, err := NodeBounds.Pack([]byte(text))
 	require.NoError(t, err)
 	require.Less(t, len(stored), 1000)

@@ -28,7 +28,7 @@ func FuzzDisruptionResult(f *testing.F) {
 }
 
 func FuzzMemberInventory(f *testing.F) {
-	fuzzStored[api.MemberInventory](f, InventoryBounds, "MemberInventory")
+	fuzzStored[api.MemberInventory](f, MemberBounds, "MemberInventory")
 }
 
 func FuzzNodeEvent(f *testing.F) {

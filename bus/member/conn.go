@@ -131,7 +131,7 @@ func (a *Conn) Twin() error {
 func (a *Conn) PutInventory(ctx context.Context, i api.MemberInventory) error {
 	i.Header = api.NewHeader(api.KindInventory)
 	i.Member = a.member
-	return a.put(ctx, api.AgentAdmitted, "inventory", a.conn.Fleet.Inventory(a.member), i, nil, bus.MaxInventory)
+	return a.put(ctx, api.AgentAdmitted, "inventory", a.conn.Fleet.Inventory(a.member), i, bus.MemberBounds.Pack, bus.MaxInventory)
 }
 
 // PutNodeEvent stores the whole state of a node, compressed above GzipAbove, and returns when the server
