@@ -3,7 +3,6 @@ package member_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"flotilla/bus"
@@ -45,21 +44,31 @@ func TestNodesAreReportedAcrossTheAccounts(t *testing.T) {
 	}, inventory)
 }
 
+// labels are so many bytes of values that are as long as one text may be.
+func labels(size int, char func() byte) map[string]string {
+	out := map[string]string{}
+	value := make([]byte, 2<<10)
+	for i := range size / len(value) {
+		for j := range value {
+			value[j] = char()
+		}
+		out[fmt.Sprint("label-", i)] = string(value)
+	}
+	return out
+}
+
 func TestAStateOfNodesThatIsTooLargeIsRefused(t *testing.T) {
 	server := bustest.Start(t)
 	server.Lead(t)
 	agent := server.Agent(t, "berlin")
-	noise := make([]byte, 2*bus.MaxNodeEvent)
 	random := rand.New(rand.NewPCG(1, 2))
-	for i := range noise {
-		noise[i] = byte(' ' + random.IntN(90))
-	}
-	err := agent.PutNodeEvent(bustest.Context(t), api.NodeEvent{Node: api.NodeState{Name: "n1", ProviderDrift: string(noise)}})
+	noise := labels(2*bus.MaxNodeEvent, func() byte { return byte(' ' + random.IntN(90)) })
+	err := agent.PutNodeEvent(bustest.Context(t), api.NodeEvent{Node: api.NodeState{Name: "n1", Labels: noise}})
 	require.ErrorIs(t, err, bus.ErrTooLarge)
 	require.ErrorContains(t, err, "state of node n1")
-	err = agent.PutNodeInventory(bustest.Context(t), api.NodeInventory{Boot: string(noise)})
+	err = agent.PutNodeInventory(bustest.Context(t), api.NodeInventory{Namespaces: map[string]map[string]string{"shop": noise}})
 	require.ErrorIs(t, err, bus.ErrTooLarge)
-	plain := api.NodeEvent{Node: api.NodeState{Name: "n1", ProviderDrift: strings.Repeat("x", 2*bus.MaxNodeEvent)}}
+	plain := api.NodeEvent{Node: api.NodeState{Name: "n1", Labels: labels(2*bus.MaxNodeEvent, func() byte { return 'x' })}}
 	require.NoError(t, agent.PutNodeEvent(bustest.Context(t), plain), "what counts is the size it is stored in")
 }
 
@@ -72,12 +81,12 @@ func TestAnAgentReadsBackWhatItToldOfNodes(t *testing.T) {
 	_, err = agent.NodeInventory(bustest.Context(t))
 	require.ErrorIs(t, err, bus.ErrNotFound)
 
-	require.NoError(t, agent.PutNodeEvent(bustest.Context(t), api.NodeEvent{Boot: "b1", Sequence: 3, Node: api.NodeState{Name: "n.1", UID: strings.Repeat("u", bus.GzipAbove)}}))
+	require.NoError(t, agent.PutNodeEvent(bustest.Context(t), api.NodeEvent{Boot: "b1", Sequence: 3, Node: api.NodeState{Name: "n.1", Labels: labels(bus.GzipAbove, func() byte { return 'l' })}}))
 	require.NoError(t, agent.PutNodeInventory(bustest.Context(t), api.NodeInventory{Boot: "b1", Sequence: 7}))
 	e, err := agent.NodeEvent(bustest.Context(t), "n.1")
 	require.NoError(t, err)
 	require.Equal(t, uint64(3), e.Sequence)
-	require.Len(t, e.Node.UID, bus.GzipAbove)
+	require.Len(t, e.Node.Labels, bus.GzipAbove/(2<<10))
 	i, err := agent.NodeInventory(bustest.Context(t))
 	require.NoError(t, err)
 	require.Equal(t, uint64(7), i.Sequence)
