@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -229,12 +230,17 @@ spec:
 `, replicas)
 }
 
-// noise is text of n letters that does not compress to less than two thirds.
-func noise(n int) string {
+// tolerations are a YAML list with keys of n letters together, none longer than one text may be, that do not compress to less than two thirds.
+func tolerations(n int) string {
+	const length = 2 << 10
 	r := rand.New(rand.NewPCG(uint64(n), 7))
-	text := make([]byte, n)
-	for i := range text {
-		text[i] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[r.IntN(64)]
+	keys := make([]string, n/length)
+	for i := range keys {
+		key := make([]byte, length)
+		for j := range key {
+			key[j] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[r.IntN(64)]
+		}
+		keys[i] = "{key: n" + string(key) + "}"
 	}
-	return "n" + string(text)
+	return "[" + strings.Join(keys, ", ") + "]"
 }

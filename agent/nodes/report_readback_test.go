@@ -139,8 +139,8 @@ func TestResync(t *testing.T) {
 func TestNodesThatAreNotTakenHoldNoOthersUp(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "a1", "a2", "a3", "a4", "z1", "z2")
 	for i := range putters {
-		put(t, m, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: default}, spec: {nodeName: a%d, containers: [{name: a, image: i}], tolerations: [{key: %s}]}}`,
-			i, i+1, noise(20<<10)))
+		put(t, m, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: default}, spec: {nodeName: a%d, containers: [{name: a, image: i}], tolerations: %s}}`,
+			i, i+1, tolerations(20<<10)))
 	}
 	limit := func(bytes int32) {
 		stream, err := hub.store.Conn.JS.Stream(t.Context(), hub.store.Conn.Fleet.Stream(subjects.Events))

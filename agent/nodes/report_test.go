@@ -254,8 +254,8 @@ func empty(text string) error {
 func TestStatesThatAreTooLarge(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1", "n2")
 	noisy := func(name, cpu string) *unstructured.Unstructured {
-		o := put(t, m, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: default}, spec: {containers: [{name: a, image: i, resources: {requests: {cpu: "%s"}}}], tolerations: [{key: %s}]}}`,
-			name, cpu, noise(2*bus.MaxNodeEvent)))
+		o := put(t, m, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: default}, spec: {containers: [{name: a, image: i, resources: {requests: {cpu: "%s"}}}], tolerations: %s}}`,
+			name, cpu, tolerations(2*bus.MaxNodeEvent)))
 		return o
 	}
 	running, waiting := noisy("running", "1"), noisy("waiting", "100")
