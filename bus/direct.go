@@ -26,6 +26,8 @@ const (
 	HeaderStatus      = "Status"
 	HeaderDescription = "Description"
 	HeaderSequence    = "Nats-Sequence"
+	HeaderStream      = "Nats-Stream"
+	HeaderSubject     = "Nats-Subject"
 	statusNotFound    = "404"
 )
 

@@ -10,3 +10,6 @@ func (c *Conn) Lose() { c.disturb(Lost, nil) }
 func (c *Conn) Unannounced() *Conn {
 	return &Conn{NC: c.NC, JS: c.JS, Fleet: c.Fleet, Log: c.Log}
 }
+
+// Lead says that the hub of the connection leads now.
+func (c *Conn) Lead() error { return c.lead() }

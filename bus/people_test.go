@@ -3,6 +3,7 @@ package bus_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"sync"
@@ -182,6 +183,36 @@ func TestAnAnswerIsNoRequest(t *testing.T) {
 	for _, verb := range tricked {
 		require.NotContains(t, calls, verb)
 	}
+}
+
+// An answer that came to where hubs say that they lead breaks nothing off that others wait for.
+func TestAnAnswerDoesNotSayWhoLeads(t *testing.T) {
+	server := bustest.Start(t)
+	hub, client := server.Hub(t), server.Client(t)
+	begun, goesOn := make(chan struct{}, 8), make(chan struct{})
+	serve(t, hub, map[string]bus.Handler{
+		api.VerbGet:    func(context.Context, api.Caller, []byte) (any, error) { begun <- struct{}{}; <-goesOn; return nil, nil },
+		api.VerbStatus: func(context.Context, api.Caller, []byte) (any, error) { return nil, errors.New("no") },
+	})
+	answered := make(chan error, 1)
+	go func() {
+		answered <- bus.Request(bustest.Context(t), client, api.VerbGet, nil, nil, bus.RequestOptions{})
+	}()
+	bustest.Within(t, begun, "what the client waits for")
+
+	f := hub.Fleet
+	eve, _ := bare(t, server, "eve", api.RoleViewer)
+	heard, err := eve.SubscribeSync(f.Leads())
+	require.NoError(t, err)
+	for range 8 {
+		send(t, eve, f.API(api.RoleViewer, "eve", api.VerbStatus), f.Leads(), `{}`)
+		_, err = heard.NextMsg(10 * time.Second)
+		require.NoError(t, err)
+		require.NoError(t, client.NC.Flush())
+	}
+	close(goesOn)
+	require.NoError(t, bustest.Within(t, answered, "an answer"))
+	require.Empty(t, begun, "it was asked once")
 }
 
 // What a handler knows of who asks comes from the server, never from the request.

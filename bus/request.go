@@ -27,6 +27,16 @@ const (
 // sent to the subject of a request is not taken for one.
 const HeaderRequest = "Flotilla-Request"
 
+// headerLeads is in what a hub says when it begins to lead: people can have answers to their requests sent to the same subject, which have none.
+const headerLeads = "Flotilla-Leads"
+
+// lead says that the hub of the connection leads now.
+func (c *Conn) lead() error {
+	m := nats.NewMsg(c.Fleet.Leads())
+	m.Header.Set(headerLeads, "true")
+	return c.NC.PublishMsg(m)
+}
+
 // RequestOptions tune Request. The zero value is for the command line client.
 type RequestOptions struct {
 	// Total bounds all tries (45 s), Try one of them (10 s).
@@ -148,7 +158,11 @@ func (c *Conn) turns() (turns <-chan struct{}, end func()) {
 			turn()
 		}
 	})
-	leads, err := c.NC.Subscribe(c.Fleet.Leads(), func(*nats.Msg) { turn() })
+	leads, err := c.NC.Subscribe(c.Fleet.Leads(), func(m *nats.Msg) {
+		if m.Header.Get(headerLeads) != "" {
+			turn()
+		}
+	})
 	return turned, func() {
 		unlisten()
 		if err == nil {

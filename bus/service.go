@@ -118,7 +118,7 @@ func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Hand
 		s.Stop()
 		return nil, fmt.Errorf("starting the service: %w", err)
 	}
-	if err := c.NC.Publish(c.Fleet.Leads(), nil); err != nil {
+	if err := c.lead(); err != nil {
 		c.Log.Warn().Err(err).Msg("saying that this hub leads")
 	}
 	return s, nil

@@ -214,7 +214,7 @@ func TestARefusalOfALaterTryIsNoAnswer(t *testing.T) {
 		api.VerbGet: func(context.Context, api.Caller, []byte) (any, error) {
 			switch tries.Add(1) {
 			case 1:
-				err := hub.NC.Publish(hub.Fleet.Leads(), nil) // so that the client waits no longer
+				err := hub.Lead() // so that the client waits no longer
 				<-carriedOut
 				return nil, err
 			case 2:

@@ -52,6 +52,12 @@ func (f Fleet) ParseHint(subject string) (member, kind string, ok bool) {
 	return member, kind, ok
 }
 
+// Announces reports whether a hint is of the command of a subject, see HintTarget.
+func (f Fleet) Announces(hint, command string) bool {
+	rest, ok := cutPrefix(hint, f.Prefix()+".hint.")
+	return ok && command == f.Prefix()+".command."+rest
+}
+
 // Leads is the subject on which a hub says that it leads now and answers requests; without body.
 func (f Fleet) Leads() string { return f.Prefix() + ".leads" }
 

@@ -99,6 +99,44 @@ func TestACommandReachesItsAgent(t *testing.T) {
 	require.ErrorIs(t, err, bus.ErrNotFound)
 }
 
+// A member can have what it stored of its own sent to where another agent hears of commands, with headers of its choice: that is no hint.
+func TestWhatAnotherReadsIsNoHint(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	f := store.Conn.Fleet
+	hints := make(chan uint64, 8)
+	_, err := server.Agent(t, "berlin").OnHint(func(_ string, sequence uint64) { hints <- sequence })
+	require.NoError(t, err)
+	beside, _ := bustest.Raw(t, server, "berlin")
+	heard, err := beside.SubscribeSync(f.Hint("berlin", subjects.CommandPlacement))
+	require.NoError(t, err)
+	require.NoError(t, beside.Flush())
+
+	mallory, _ := bustest.Raw(t, server, "mallory")
+	forged := nats.NewMsg(f.BucketSubject(subjects.Result, subjects.ResultSlotKey("mallory", 3)))
+	forged.Header.Set(bus.HeaderStream, f.Stream(subjects.Commands))
+	forged.Header.Set(bus.HeaderSubject, f.Command("berlin", subjects.CommandPlacement))
+	forged.Header.Set(bus.HeaderSequence, "1000")
+	require.NoError(t, mallory.PublishMsg(forged))
+	read := subjects.DirectGet(f.BucketStream(subjects.Result), forged.Subject)
+	bustest.Eventually(t, func() error {
+		m, err := mallory.Request(read, nil, time.Second)
+		if err == nil && m.Header.Get(bus.HeaderStatus) != "" {
+			err = errors.New("it is not stored")
+		}
+		return err
+	})
+	require.NoError(t, mallory.PublishRequest(read, f.Hint("berlin", subjects.CommandPlacement), nil))
+	came, err := heard.NextMsg(10 * time.Second)
+	require.NoError(t, err)
+	require.NotEmpty(t, came.Header.Values(bus.HeaderSequence), "%v", came.Header)
+
+	head := streams.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Digest: "d1", Order: api.Order{Epoch: 1, Term: 2, Generation: 3}, To: server.SealingKey(t, "berlin")}
+	sequence, err := store.Commands.Publish(bustest.Context(t), head, api.PlacementCommand{Member: "berlin"}, 0)
+	require.NoError(t, err)
+	require.Equal(t, sequence, bustest.Within(t, hints, "a hint"), "the first that is one")
+}
+
 // What is larger than a member's share allows is refused by the server, whatever the agent looks at.
 func TestMessagesBeyondTheirSizeAreRefusedByTheServer(t *testing.T) {
 	server := bustest.Start(t)

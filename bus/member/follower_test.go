@@ -94,7 +94,9 @@ func publishUpgrade(t *testing.T, store *store.Store, generation, last uint64) u
 func forge(t *testing.T, c *bus.Conn, kind string, sequence uint64) {
 	t.Helper()
 	m := nats.NewMsg(c.Fleet.Hint("berlin", kind))
-	m.Header.Set("Nats-Sequence", strconv.FormatUint(sequence, 10))
+	m.Header.Set(bus.HeaderSequence, strconv.FormatUint(sequence, 10))
+	m.Header.Set(bus.HeaderStream, c.Fleet.Stream(subjects.Commands))
+	m.Header.Set(bus.HeaderSubject, c.Fleet.Command("berlin", kind))
 	require.NoError(t, c.NC.PublishMsg(m))
 }
 

@@ -7,7 +7,9 @@ import (
 	"sync"
 
 	"flotilla/bus"
+	"flotilla/bus/lines"
 	"flotilla/core/api"
+	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
 )
@@ -17,6 +19,7 @@ type hints struct {
 	mu           sync.Mutex
 	subscription *nats.Subscription
 	listeners    []*func(kind string, sequence uint64)
+	lines        lines.Bound
 }
 
 // OnHint calls f, on a goroutine of the connection, when a newer command is announced, until the returned
@@ -57,8 +60,8 @@ func (a *Conn) hear() error {
 func (a *Conn) hint(m *nats.Msg) {
 	_, kind, ok := a.conn.Fleet.ParseHint(m.Subject)
 	sequence, err := strconv.ParseUint(m.Header.Get(bus.HeaderSequence), 10, 64)
-	if !ok || err != nil {
-		a.conn.Log.Warn().Str("subject", m.Subject).Msg("hint cannot be read")
+	if !ok || err != nil || !a.announced(m) {
+		a.hints.lines.Of("hints", a.conn.Log.Warn).Str("subject", m.Subject).Msg("hint cannot be read")
 		return
 	}
 	a.hints.mu.Lock()
@@ -67,6 +70,13 @@ func (a *Conn) hint(m *nats.Msg) {
 	for _, f := range listeners {
 		(*f)(kind, sequence)
 	}
+}
+
+// announced says that a hint is a command that the server announces. Members can have what they read of their own sent to the subject of a hint;
+// a server says beside what they stored where that lies.
+func (a *Conn) announced(m *nats.Msg) bool {
+	stream, subject := m.Header.Values(bus.HeaderStream), m.Header.Values(bus.HeaderSubject)
+	return len(stream) == 1 && stream[0] == a.conn.Fleet.Stream(subjects.Commands) && len(subject) == 1 && a.conn.Fleet.Announces(m.Subject, subject[0])
 }
 
 // beyondLink says whether the server of the connection stores nothing itself, as leaf nodes do.
