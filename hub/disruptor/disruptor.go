@@ -112,13 +112,17 @@ func (d *Disruptor) tell() {
 	}
 }
 
+// decodedOfShare is how much what is told of the nodes of a member takes once it is decoded, of what it takes stored: states of nodes with 110 pods
+// each fill both at once. A kilobyte can unpack to a megabyte.
+const decodedOfShare = 96
+
 // New returns a disruptor on an open store. Before Run it writes only what its verbs are asked for.
 func New(store *store.Store, o Options) *Disruptor {
 	if o.Now == nil {
 		o.Now = store.Now
 	}
 	d := &Disruptor{
-		store: store, options: o.withDefaults(), records: newRecords(store), roster: roster{members: map[string]*memberState{}},
+		store: store, options: o.withDefaults(), records: newRecords(store), roster: roster{members: map[string]*memberState{}, most: decodedOfShare * store.Share().Events},
 		fleet: newFleet(), awaited: newAwaited(), lines: lines.Bound{Now: store.Now},
 	}
 	d.provisioning = newProvisioning(d.records, store.Content)

@@ -66,6 +66,7 @@ type roster struct {
 	mu      sync.Mutex
 	members map[string]*memberState
 	shared  told.Interner
+	most    int64 // what is told of the nodes of one takes at most, in bytes; 0: as much as comes
 }
 
 func (r *roster) get(name string) *memberState {
@@ -78,7 +79,7 @@ func (r *roster) get(name string) *memberState {
 func (r *roster) of(name string) *memberState {
 	m := r.members[name]
 	if m == nil {
-		m = &memberState{name: name, Nodes: told.Of(&r.shared)}
+		m = &memberState{name: name, Nodes: told.Of(&r.shared, r.most)}
 		r.members[name] = m
 	}
 	return m

@@ -24,11 +24,15 @@ type Nodes struct {
 	count uint64    // of states that came
 	heard time.Time // when the inventory of the view was stored, by the hub's clock
 	// shared is what their values are kept in.
-	shared *Interner
+	shared  *Interner
+	weights weights
 }
 
-// Of are nodes of which nothing was told, that share values with those of others.
-func Of(shared *Interner) Nodes { return Nodes{View: cluster.NewView(), shared: shared} }
+// Of are nodes of which nothing was told, that share values with those of others. What the view has of them takes about so many bytes at most,
+// 0 for as many as come: what is beyond that is not read.
+func Of(shared *Interner, most int64) Nodes {
+	return Nodes{View: cluster.NewView(), shared: shared, weights: weights{most: most}}
+}
 
 // Blank says that nothing is known of them.
 func (n *Nodes) Blank() bool { return n.View.Cluster.Len() == 0 && n.View.Inventoried().IsZero() }
@@ -76,6 +80,7 @@ func (n *Nodes) Lay() bool {
 		s.read = false
 	}
 	n.View = cluster.NewView()
+	n.weights.clear()
 	n.Version++
 	return true
 }
@@ -85,7 +90,7 @@ func (n *Nodes) Lay() bool {
 func (n *Nodes) Lift() (r Reading) {
 	for _, a := range n.take() {
 		if a.Gone {
-			n.View.Forget(a.Node)
+			n.forget(a.Node)
 			n.Version++
 			delete(n.States, a.Node)
 			continue

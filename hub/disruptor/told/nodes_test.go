@@ -59,7 +59,7 @@ func TestWhenItIsDecodedDoesNotMatter(t *testing.T) {
 	laid := 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		atOnce, asked, again := Of(&Interner{}), Of(&Interner{}), Of(&Interner{})
+		atOnce, asked, again := Of(&Interner{}, 0), Of(&Interner{}, 0), Of(&Interner{}, 0)
 		for _, a := range states(t, r) {
 			for _, n := range []*Nodes{&atOnce, &asked, &again} {
 				n.Push(a)

@@ -37,7 +37,7 @@ func (n *Nodes) read(r *Reading, s *State) (news bool) {
 			r.Unreadable = append(r.Unreadable, Fault{s.Node, err})
 			s.warned = true
 		}
-		n.View.Forget(s.Node)
+		n.forget(s.Node)
 		news = true
 	}
 	if news {
@@ -46,25 +46,33 @@ func (n *Nodes) read(r *Reading, s *State) (news bool) {
 	return news
 }
 
-func (n *Nodes) decode(s *State) (news bool, err error) {
-	if s.Node == inventory {
-		return n.decodeInventory(s)
-	}
-	return n.decodeNode(s)
+// forget has the view know nothing of a node.
+func (n *Nodes) forget(node string) {
+	n.View.Forget(node)
+	n.weights.set(node, 0)
 }
 
-// into decodes what is stored.
-func (s *State) into(v any) error {
+func (n *Nodes) decode(s *State) (news bool, err error) {
 	body, err := s.Body.JSON()
 	if err != nil {
-		return err
+		return false, err
 	}
-	return json.Unmarshal(body, v)
+	weight, decode := weigh(body), n.decodeNode
+	if s.Node == inventory {
+		decode = n.decodeInventory
+	}
+	if err := n.weights.fit(s.Node, weight); err != nil {
+		return false, err
+	}
+	if news, err = decode(s, body); news {
+		n.weights.set(s.Node, weight)
+	}
+	return news, err
 }
 
-func (n *Nodes) decodeInventory(s *State) (news bool, err error) {
+func (n *Nodes) decodeInventory(s *State, body []byte) (news bool, err error) {
 	newest := &api.NodeInventory{}
-	if err := s.into(newest); err != nil {
+	if err := json.Unmarshal(body, newest); err != nil {
 		return false, err
 	}
 	if err := newest.CheckAmounts(); err != nil {
@@ -76,9 +84,9 @@ func (n *Nodes) decodeInventory(s *State) (news bool, err error) {
 	return news, nil
 }
 
-func (n *Nodes) decodeNode(s *State) (news bool, err error) {
+func (n *Nodes) decodeNode(s *State, body []byte) (news bool, err error) {
 	event := &api.NodeEvent{}
-	if err := s.into(event); err != nil {
+	if err := json.Unmarshal(body, event); err != nil {
 		return false, err
 	}
 	if event.Node.Name != s.Node {
