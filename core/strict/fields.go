@@ -101,39 +101,3 @@ func (w *Decoder) required(known []field, given map[string]bool, at *Place) {
 		}
 	}
 }
-
-// Nearest returns the name that key was most likely meant to be, or "".
-func Nearest(key string, names []string) string {
-	best, least := "", 1+max(1, len(key)/4)
-	for _, name := range names {
-		d := Distance(strings.ToLower(key), strings.ToLower(name))
-		if d < least {
-			best, least = name, d
-		}
-	}
-	return best
-}
-
-// Distance counts the insertions, deletions, replacements and swaps of neighbours between a and b.
-func Distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := last[j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
-}

@@ -18,8 +18,12 @@ type Question struct {
 	WithoutLabel string
 }
 
-// shownValues is how many keys or values of labels a refusal lists.
-const shownValues = 8
+const (
+	// shownValues is how many keys or values of labels a refusal lists.
+	shownValues = 8
+	// shownUnknown is how many names that are no members a refusal lists: each is compared with all members.
+	shownUnknown = 20
+)
 
 // Leaving finds the members that a question is about; whenLeaving says what is set of a member. Names that are no members, and
 // a selector that no member matches, are refused with what was probably meant.
@@ -30,14 +34,15 @@ func (q *Question) Leaving(members []api.Member, whenLeaving func(member string)
 		names[i] = members[i].Name
 	}
 	slices.Sort(names)
-	var faults strict.Faults
+	var others []string
 	for _, name := range q.Without {
 		if _, known := slices.BinarySearch(names, name); !known {
-			faults = append(faults, unknown(name, names))
+			others = append(others, name)
 			continue
 		}
 		found[name] = true
 	}
+	faults := allUnknown(others, names)
 	if q.WithoutLabel != "" {
 		selected, fault := q.selected(members)
 		if fault != nil {
@@ -55,6 +60,19 @@ func (q *Question) Leaving(members []api.Member, whenLeaving func(member string)
 		leavers = append(leavers, Leaver{Member: name, WhenLeaving: whenLeaving(name)})
 	}
 	return leavers, nil
+}
+
+// allUnknown refuses names that are no members: the first by themselves, the others by how many they are.
+func allUnknown(others, names []string) (faults strict.Faults) {
+	for _, name := range others[:min(len(others), shownUnknown)] {
+		faults = append(faults, unknown(name, names))
+	}
+	if more := len(others) - shownUnknown; more > 0 {
+		faults = append(faults, strict.Fault{
+			Kind: strict.FaultValue, Object: "--without", Found: phrase.Count(more, "more name") + " of no member of the fleet", Expected: "members of the fleet alone",
+		})
+	}
+	return faults
 }
 
 func unknown(name string, names []string) strict.Fault {
