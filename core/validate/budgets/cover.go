@@ -16,15 +16,32 @@ type zeroWindow struct {
 	index    int
 	schedule *cron.SpecSchedule
 	duration time.Duration
+	// hit is when the window begins that was asked for last; never says that none comes any more.
+	hit   time.Time
+	never bool
+}
+
+// covers finds what covers all times. Its zero value looks at nothing: left is how often it may still ask for the next window.
+type covers struct {
+	budgets []api.DisruptionBudget
+	left    int
+	found   map[string][]int // by the numbers of the budgets that were looked at
+}
+
+// mostAsked bounds how often the budgets of a pool are asked for their next window; a minute schedule has 10,080 a week.
+const mostAsked = 12_000
+
+func coversOf(budgets []api.DisruptionBudget) *covers {
+	return &covers{budgets: budgets, left: mostAsked, found: map[string][]int{}}
 }
 
 // lintCovered warns of zeros whose windows leave no gap, so that nothing is ever disrupted for a reason.
 func lintCovered(budgets []api.DisruptionBudget) []string {
 	reasons := map[string][]string{} // by what covers them
 	var order []string
-	covers := map[string][]int{}
+	all, by := coversOf(budgets), map[string][]int{}
 	for _, reason := range api.DisruptionReasons {
-		covering := coverOf(budgets, reason)
+		covering := all.of(reason)
 		if len(covering) == 0 {
 			continue
 		}
@@ -32,11 +49,11 @@ func lintCovered(budgets []api.DisruptionBudget) []string {
 		if reasons[key] == nil {
 			order = append(order, key)
 		}
-		reasons[key], covers[key] = append(reasons[key], reason), covering
+		reasons[key], by[key] = append(reasons[key], reason), covering
 	}
 	var warnings []string
 	for _, key := range order {
-		warnings = append(warnings, coveredText(budgets, covers[key], reasons[key]))
+		warnings = append(warnings, coveredText(budgets, by[key], reasons[key]))
 	}
 	return warnings
 }
@@ -59,14 +76,14 @@ func coveredText(budgets []api.DisruptionBudget, covering []int, reasons []strin
 		windows[0], blocked, strings.Join(windows[1:], " and "))
 }
 
-// coverOf are the budgets with windows that together allow nothing for a reason at any time, by number. None
+// of are the budgets with windows that together allow nothing for a reason at any time, by number. None
 // when an always-on zero does so anyway, which is warned of by itself. Windows of different time zones are
 // not looked at together: which zones there are only the hub can say.
-func coverOf(budgets []api.DisruptionBudget, reason string) []int {
+func (c *covers) of(reason string) []int {
 	var zones []string
 	zeros := map[string][]zeroWindow{}
-	for i := range budgets {
-		b := &budgets[i]
+	for i := range c.budgets {
+		b := &c.budgets[i]
 		if !isZero(b) || b.Reasons != nil && !slices.Contains(b.Reasons, reason) {
 			continue
 		}
@@ -81,7 +98,7 @@ func coverOf(budgets []api.DisruptionBudget, reason string) []int {
 		}
 	}
 	for _, zone := range zones {
-		if covering := coverAll(zeros[zone]); covering != nil {
+		if covering := c.all(zeros[zone]); covering != nil {
 			return covering
 		}
 	}
@@ -94,27 +111,35 @@ func windowOf(b *api.DisruptionBudget, index int) (zeroWindow, bool) {
 	}
 	schedule, err := api.ParseCron(*b.Schedule)
 	duration, wrong := time.ParseDuration(*b.Duration)
-	return zeroWindow{index, schedule, duration}, err == nil && wrong == nil && duration > 0
+	return zeroWindow{index: index, schedule: schedule, duration: duration}, err == nil && wrong == nil && duration > 0
 }
 
-// mostWindows bounds how many windows coverAll goes through; a minute schedule has 10,080 a week.
-const mostWindows = 20_000
+// all are the zeros that allow nothing at any time, as walk finds them.
+func (c *covers) all(zeros []zeroWindow) []int {
+	var numbers []int
+	for i := range zeros {
+		numbers = append(numbers, zeros[i].index)
+	}
+	key := fmt.Sprint(numbers)
+	if _, known := c.found[key]; !known {
+		c.found[key] = c.walk(zeros)
+	}
+	return c.found[key]
+}
 
-// coverAll goes from window to window, each time to the one that lasts longest, and returns those it needed
-// to come to an end without a gap; nil when there is a gap.
-func coverAll(zeros []zeroWindow) []int {
+// walk goes from window to window, each time to the one that lasts longest, and returns those it needed
+// to come to an end without a gap; nil when there is a gap, or when it has asked too often.
+func (c *covers) walk(zeros []zeroWindow) []int {
 	var needed []int
 	at, end := period(zeros)
-	for range mostWindows {
-		if !at.Before(end) {
-			slices.Sort(needed)
-			return needed
-		}
+	for at.Before(end) {
 		until, by := at, -1
 		for i := range zeros {
-			z := &zeros[i]
-			if hit := z.schedule.Next(at.Add(-z.duration)); !hit.IsZero() && !hit.After(at) && hit.Add(z.duration).After(until) {
-				until, by = hit.Add(z.duration), z.index
+			if c.left <= 0 {
+				return nil
+			}
+			if z := &zeros[i]; c.open(z, at).After(until) {
+				until, by = z.hit.Add(z.duration), z.index
 			}
 		}
 		if by < 0 {
@@ -124,7 +149,22 @@ func coverAll(zeros []zeroWindow) []int {
 			needed = append(needed, by)
 		}
 	}
-	return nil
+	slices.Sort(needed)
+	return needed
+}
+
+// open is when the window ends that is open at a time, zero when none is. Times must rise: the schedule is asked when they have
+// passed the window that it named last, so that one that comes seldom, or never, is hardly asked.
+func (c *covers) open(z *zeroWindow, at time.Time) time.Time {
+	if after := at.Add(-z.duration); !z.never && !z.hit.After(after) {
+		z.hit = z.schedule.Next(after)
+		z.never = z.hit.IsZero()
+		c.left--
+	}
+	if z.never || z.hit.After(at) {
+		return time.Time{}
+	}
+	return z.hit.Add(z.duration)
 }
 
 // everyDay is the bit of a cron field that was written as a star.
