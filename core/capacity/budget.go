@@ -147,26 +147,3 @@ func (b Budgets) Limit(now time.Time, total int, reason string, rules Rules) Cou
 	}
 	return limit
 }
-
-// changes returns the moments in (from, to] at which some budget begins or ceases to count, sorted.
-func (b Budgets) changes(from, to time.Time) []time.Time {
-	var out []time.Time
-	for i := range b.List {
-		one := &b.List[i]
-		if one.hits == nil || one.never || one.duration <= 0 {
-			continue
-		}
-		for hit := one.hits.next(from.Add(-one.duration)); !hit.IsZero() && !hit.After(to) && len(out) < maxChanges; hit = one.hits.next(hit) {
-			for _, at := range []time.Time{hit, hit.Add(one.duration)} {
-				if at.After(from) && !at.After(to) {
-					out = append(out, at.UTC())
-				}
-			}
-		}
-	}
-	slices.SortFunc(out, time.Time.Compare)
-	return slices.CompactFunc(out, time.Time.Equal)
-}
-
-// maxChanges bounds how many moments a calendar looks at.
-const maxChanges = 5000

@@ -91,3 +91,40 @@ func (b Budgets) NextChange(now time.Time) time.Time {
 	}
 	return next
 }
+
+// maxChanges bounds how many moments a calendar looks at.
+const maxChanges = 5000
+
+// changes returns the moments in (from, to] at which some budget begins or ceases to count, sorted.
+func (b Budgets) changes(from, to time.Time) []time.Time {
+	var out []time.Time
+	for i := range b.List {
+		one := &b.List[i]
+		if one.hits == nil || one.never || one.duration <= 0 {
+			continue
+		}
+		out = one.changes(from, to, out)
+	}
+	slices.SortFunc(out, time.Time.Compare)
+	return slices.CompactFunc(out, time.Time.Equal)
+}
+
+// changes appends the moments in (from, to] at which the budget begins or ceases to count, in order, up to maxChanges in all. What
+// begins and ends outside is passed over at once: between the two there may be years of windows.
+func (b *budget) changes(from, to time.Time, out []time.Time) []time.Time {
+	begins, ends := b.hits.next(from), b.hits.next(from.Add(-b.duration))
+	for len(out) < maxChanges {
+		end := ends.Add(b.duration)
+		switch {
+		case !begins.IsZero() && !begins.After(to) && (ends.IsZero() || !begins.After(end)):
+			out = append(out, begins.UTC())
+			begins = b.hits.next(begins)
+		case !ends.IsZero() && !end.After(to):
+			out = append(out, end.UTC())
+			ends = b.hits.next(ends)
+		default:
+			return out
+		}
+	}
+	return out
+}

@@ -2,9 +2,11 @@ package capacity
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/robfig/cron/v3"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
@@ -96,4 +98,62 @@ func TestNextChange(t *testing.T) {
 	require.Equal(t, at(20, 9, 0), b.NextChange(at(20, 8, 0)).UTC())
 	require.Equal(t, at(20, 17, 0), b.NextChange(at(20, 9, 0)).UTC())
 	require.True(t, ParseBudgets([]api.DisruptionBudget{{Nodes: new("1")}}, time.LoadLocation).NextChange(at(20, 9, 0)).IsZero())
+}
+
+// asked counts how often a schedule is asked.
+type asked struct {
+	cron.Schedule
+	times int
+}
+
+func (a *asked) Next(after time.Time) time.Time {
+	a.times++
+	return a.Schedule.Next(after)
+}
+
+// A calendar asks a schedule for the windows that begin or end in it, however long they last.
+func TestACalendarAsksForItsOwnWindows(t *testing.T) {
+	from, to := at(20, 12, 0), at(22, 12, 0)
+	for _, c := range []struct {
+		schedule, duration string
+		most, spans        int
+	}{
+		{"*/7 * * * *", "8h", 2*2*216 + 8, 1},
+		{"*/7 * * * *", "876000h", 2*2*216 + 8, 1},
+		{"0 9 * * *", "8h", 8, 5},
+		{"0 9 * * *", "87600h", 8, 1},
+		{"0 0 1 1 *", "876000h", 2, 1},
+		{"* * * * *", "1m", maxChanges + 2, 1},
+	} {
+		b := inZone("0", c.schedule, c.duration, "")
+		count := &asked{Schedule: b.List[0].hits.schedule}
+		b.List[0].hits.schedule = count
+		changes := b.changes(from, to)
+		require.LessOrEqual(t, count.times, c.most, "%s for %s", c.schedule, c.duration)
+		require.Len(t, b.Calendar(from, to, 5), c.spans, "%s for %s", c.schedule, c.duration)
+		require.True(t, slices.IsSortedFunc(changes, time.Time.Compare))
+	}
+}
+
+// The moments at which a budget changes are the beginnings and ends of its windows, each once, whatever they are like.
+func TestChangesAreBeginningsAndEnds(t *testing.T) {
+	from, to := time.Date(2026, 10, 20, 12, 30, 0, 0, time.UTC), time.Date(2026, 10, 29, 0, 0, 0, 0, time.UTC)
+	for _, schedule := range []string{"0 9 * * *", "30 2 * * *", "*/20 1-3 * * *", "0 0 1,25 * *", "59 23 * * 6", "0 0 29 2 *"} {
+		for _, duration := range []string{"1m", "20m", "1h", "25h", "300h"} {
+			for _, zone := range []string{"", "Europe/Berlin", "Australia/Lord_Howe"} {
+				b := inZone("0", schedule, duration, zone)
+				var want []time.Time
+				one := &b.List[0]
+				for hit := one.hits.next(from.Add(-one.duration)); !hit.IsZero() && !hit.After(to); hit = one.hits.next(hit) {
+					for _, at := range []time.Time{hit.UTC(), hit.Add(one.duration).UTC()} {
+						if at.After(from) && !at.After(to) {
+							want = append(want, at)
+						}
+					}
+				}
+				slices.SortFunc(want, time.Time.Compare)
+				require.Equal(t, slices.Compact(want), b.changes(from, to), "%q for %s in %q", schedule, duration, zone)
+			}
+		}
+	}
 }
