@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/labels"
-
 	"flotilla/core/api"
 )
 
@@ -136,7 +134,7 @@ func (x *Index) find(gk groupKind, namespace string, want wanted) []*api.Spec {
 		return []*api.Spec{head}
 	}
 	return x.filter(x.byKind[gk], func(head *api.Spec) bool {
-		return head.Object.Namespace == namespace && want.labels.Matches(labels.Set(head.Labels))
+		return head.Object.Namespace == namespace && want.labels.matches(head.Labels)
 	})
 }
 

@@ -5,9 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-
 	"flotilla/core/api"
 	"flotilla/core/phrase"
 	"flotilla/core/strict"
@@ -93,18 +90,15 @@ func (s *selection) follow(i int, selector *api.ResourceSelector) {
 // wanted says which objects of a kind a selector means: one by name, or those whose labels match.
 type wanted struct {
 	name   string
-	labels labels.Selector
+	labels matcher
 }
 
 func parse(selector *api.ResourceSelector) (wanted, error) {
-	if selector.Name != "" || selector.LabelSelector == nil {
-		return wanted{name: selector.Name, labels: labels.Everything()}, nil
+	if selector.Name != "" {
+		return wanted{name: selector.Name}, nil
 	}
-	parsed, err := metav1.LabelSelectorAsSelector(selector.LabelSelector)
-	if err != nil {
-		return wanted{}, fmt.Errorf("parsing: %w", err)
-	}
-	return wanted{labels: parsed}, nil
+	parsed, err := matcherOf(selector.LabelSelector)
+	return wanted{labels: parsed}, err
 }
 
 func (s *selection) takeNamespaced(i int, gk groupKind, namespace string, want wanted) {

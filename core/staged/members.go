@@ -16,16 +16,18 @@ import (
 func (v *View) distribute(run string, stages []api.ContentStage) ([][]api.MemberUpdateStatus, *api.Refusal) {
 	out := make([][]api.MemberUpdateStatus, len(stages)+1)
 	bound := v.bound()
+	selectors, refusal := selectorsOf(run, stages)
+	if refusal != nil {
+		return nil, refusal
+	}
 	var several, none []string
 	for _, name := range slices.Sorted(maps.Keys(bound)) {
 		m, known := v.Member(name)
 		if !known || m.Leaving {
 			continue
 		}
-		in, refusal := stagesOf(run, stages, m.Labels)
+		in := stagesOf(selectors, m.Labels)
 		switch {
-		case refusal != nil:
-			return nil, refusal
 		case len(in) == 0:
 			none = append(none, name)
 		case len(in) > 1:
@@ -53,19 +55,28 @@ func notStarted(name string) api.MemberUpdateStatus {
 	return api.MemberUpdateStatus{Name: name, Status: api.UpdateStatus{State: api.StateNotStarted}}
 }
 
-// stagesOf are the stages that select a member.
-func stagesOf(run string, stages []api.ContentStage, of map[string]string) ([]int, *api.Refusal) {
-	var in []int
+// selectorsOf are the selectors of stages, read once for all members.
+func selectorsOf(run string, stages []api.ContentStage) ([]labels.Selector, *api.Refusal) {
+	out := make([]labels.Selector, len(stages))
 	for i := range stages {
 		selector, err := metav1.LabelSelectorAsSelector(stages[i].LabelSelector)
 		if err != nil {
 			return nil, &api.Refusal{Code: api.CodeInvalidArgument, Message: fmt.Sprintf("run %s: stage %s: %s", run, stages[i].Name, err)}
 		}
+		out[i] = selector
+	}
+	return out, nil
+}
+
+// stagesOf are the stages that select a member.
+func stagesOf(selectors []labels.Selector, of map[string]string) []int {
+	var in []int
+	for i, selector := range selectors {
 		if selector.Matches(labels.Set(of)) {
 			in = append(in, i)
 		}
 	}
-	return in, nil
+	return in
 }
 
 // rank gives the members of a stage their places by the label that it is sorted by.

@@ -62,10 +62,17 @@ func (fs rules) poolAnnotations(a map[string]string, at *strict.Place) {
 	}
 }
 
+// maxMembersSelector bounds a selector that is read for each member anew, in bytes; all regions of a provider fit twice.
+const maxMembersSelector = 2048
+
 // membersAnnotation checks the selector of the members that have a pool or buy from a catalog (N1).
 func (fs rules) membersAnnotation(a map[string]string, at *strict.Place) {
 	v, ok := a[api.AnnotationMembers]
 	if !ok {
+		return
+	}
+	if len(v) > maxMembersSelector {
+		fs.Add(at.Child(api.AnnotationMembers), fmt.Sprintf("%d bytes", len(v)), fmt.Sprintf("a label selector of at most %d bytes", maxMembersSelector), nil)
 		return
 	}
 	if _, err := labels.Parse(v); err != nil {

@@ -1,14 +1,12 @@
 package validate
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"flotilla/core/api"
@@ -198,40 +196,6 @@ func (fs rules) choice(value string, at *strict.Place, words ...string) bool {
 	}
 	fs.Add(at, strict.Quote(value), oneOf(words), fix)
 	return false
-}
-
-// labelSelector checks that a selector can be parsed.
-func (fs rules) labelSelector(s *metav1.LabelSelector, at *strict.Place) {
-	if s == nil {
-		return
-	}
-	fs.labels(s.MatchLabels, at.Child("matchLabels"))
-	for i, e := range s.MatchExpressions {
-		fs.labelExpression(e, at.Child("matchExpressions").Item(i))
-	}
-}
-
-func (fs rules) labelExpression(e metav1.LabelSelectorRequirement, at *strict.Place) {
-	fs.qualifiedName(e.Key, at.Child("key"))
-	words := []string{"In", "NotIn", "Exists", "DoesNotExist"}
-	if e.Operator == "" {
-		fs.Add(at.Child("operator"), "nothing", oneOf(words), nil)
-		return
-	}
-	fs.choice(string(e.Operator), at.Child("operator"), words...)
-	switch operator := strict.Meant(string(e.Operator), words...); operator {
-	case "In", "NotIn":
-		if len(e.Values) == 0 {
-			fs.Add(at.Child("values"), "nothing", "at least one value for operator "+operator, nil)
-		}
-	case "Exists", "DoesNotExist":
-		if len(e.Values) > 0 {
-			fs.Add(at.Child("values"), fmt.Sprintf("a list of %d", len(e.Values)), "no values for operator "+operator, nil)
-		}
-	}
-	for i, v := range e.Values {
-		fs.labelValue(v, at.Child("values").Item(i))
-	}
 }
 
 func oneOf(words []string) string {

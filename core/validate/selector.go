@@ -2,8 +2,10 @@ package validate
 
 import (
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/core/strict"
@@ -20,6 +22,7 @@ func (fs rules) selectors(p *api.Placement, at *strict.Place) {
 	case len(all) > maxSelectors:
 		fs.Add(at, fmt.Sprintf("a list of %d", len(all)), fmt.Sprintf("at most %d resource selectors", maxSelectors), nil)
 	}
+	fs.resourceRequirements(all, at)
 	withSelectors := selectsInsideNamespace(all)
 	for i := range all {
 		fs.selector(p.Kind, &all[i], withSelectors, at.Item(i))
@@ -37,6 +40,17 @@ func (fs rules) selectors(p *api.Placement, at *strict.Place) {
 	}
 }
 
+// resourceRequirements bounds what all selectors ask of an object together.
+func (fs rules) resourceRequirements(all []api.ResourceSelector, at *strict.Place) {
+	n := 0
+	for i := range all {
+		n += requirements(all[i].LabelSelector)
+	}
+	if n > maxResourceRequirements {
+		fs.Add(at, fmt.Sprintf("selectors of %d requirements", n), fmt.Sprintf("at most %d in all", maxResourceRequirements), nil)
+	}
+}
+
 // always reports whether an object that one of two selectors selects is always one of those of the other, so
 // that nothing could ever be placed by both.
 func always(r, other *api.ResourceSelector) bool {
@@ -48,7 +62,18 @@ func always(r, other *api.ResourceSelector) bool {
 	case selectsAll(r) || selectsAll(other):
 		return true
 	}
-	return r.Name == other.Name && reflect.DeepEqual(r.LabelSelector, other.LabelSelector)
+	return r.Name == other.Name && sameLabels(r.LabelSelector, other.LabelSelector)
+}
+
+// sameLabels says that two selectors are written alike.
+func sameLabels(s, other *metav1.LabelSelector) bool {
+	if s == nil || other == nil {
+		return s == other
+	}
+	return maps.Equal(s.MatchLabels, other.MatchLabels) && slices.EqualFunc(s.MatchExpressions, other.MatchExpressions,
+		func(e, o metav1.LabelSelectorRequirement) bool {
+			return e.Key == o.Key && e.Operator == o.Operator && slices.Equal(e.Values, o.Values)
+		})
 }
 
 // selectsAll says that the selector selects all objects of its kind.
