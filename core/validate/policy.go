@@ -15,6 +15,11 @@ const (
 	maxWeight        = 100
 	maxTolerations   = 100
 	maxTaints        = 100
+	// maxPreferredTerms and maxExpressions are far above what anybody weighs; each is asked of every member.
+	maxPreferredTerms = 100
+	maxExpressions    = 100
+	// maxConstraints is for each sort of domain that members lie in: each pick is held against all domains of all of them.
+	maxConstraints = 10
 )
 
 var placementTypes = []string{string(api.PickAll), string(api.PickN), string(api.PickFixed)}
@@ -99,6 +104,10 @@ func (fs rules) affinity(p *api.Policy, at *strict.Place) {
 	if p.Type() == api.PickAll && len(a.Preferred) > 0 {
 		fs.belongs(preferred, listOf(len(a.Preferred)), p, "PickN")
 	}
+	if len(a.Preferred) > maxPreferredTerms {
+		fs.Add(preferred, listOf(len(a.Preferred)), fmt.Sprintf("at most %d terms", maxPreferredTerms), nil)
+		return
+	}
 	for i := range a.Preferred {
 		fs.preferred(&a.Preferred[i], preferred.Item(i))
 	}
@@ -153,6 +162,10 @@ func (fs rules) spread(p *api.Policy, at *strict.Place) {
 	constraints := p.TopologySpreadConstraints
 	if !may(p, api.PickN) && len(constraints) > 0 {
 		fs.belongs(at, listOf(len(constraints)), p, "PickN")
+	}
+	if len(constraints) > maxConstraints {
+		fs.Add(at, listOf(len(constraints)), fmt.Sprintf("at most %d constraints", maxConstraints), nil)
+		return
 	}
 	for i, c := range constraints {
 		at := at.Item(i)

@@ -228,3 +228,27 @@ func TestRulesOfSpreadAndTolerations(t *testing.T) {
 		{"too many tolerations", "    tolerations: [" + many + "]\n", []string{"spec.policy.tolerations: found a list of 101, expected at most 100 tolerations"}},
 	})
 }
+
+// A policy has as many constraints, terms and expressions as somebody may need: each is asked of every member, for each pick.
+func TestLongPolicies(t *testing.T) {
+	constraints := func(n int) string { return "    topologySpreadConstraints: [" + items(n, "{topologyKey: k%d}") + "]\n" }
+	preferred := func(n int) string {
+		return "    affinity: {clusterAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [" + items(n, "{weight: 1, preference: {labelSelector: {matchLabels: {k: v%d}}}}") + "]}}\n"
+	}
+	expressions := func(n int) string {
+		return "    affinity: {clusterAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {clusterSelectorTerms: [{propertySelector: {matchExpressions: [" +
+			items(n, `{name: a, operator: Ne, values: ["%d"]}`) + "]}}]}}}\n"
+	}
+	const affinity = "spec.policy.affinity.clusterAffinity."
+	checkRules(t, crp+selectors+"  policy:\n    placementType: PickN\n    numberOfClusters: 2\n", []rule{
+		{"ten constraints", constraints(10), nil},
+		{"more constraints", constraints(11), []string{"spec.policy.topologySpreadConstraints: found a list of 11, expected at most 10 constraints"}},
+		{"constraints without number", constraints(15_000), []string{"spec.policy.topologySpreadConstraints: found a list of 15000, expected at most 10 constraints"}},
+		{"a hundred preferred terms", preferred(100), nil},
+		{"more preferred terms", preferred(101), []string{affinity + "preferredDuringSchedulingIgnoredDuringExecution: found a list of 101, expected at most 100 terms"}},
+		{"a hundred expressions", expressions(100), nil},
+		{"more expressions", expressions(101), []string{
+			affinity + "requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms[0].propertySelector.matchExpressions: found a list of 101, expected at most 100 expressions",
+		}},
+	})
+}

@@ -46,6 +46,10 @@ func (fs rules) propertyName(name string, at *strict.Place) {
 // expressions checks each expression of a property selector, and that all of them can be true at
 // once.
 func (fs rules) expressions(all []api.PropertyExpression, at *strict.Place) {
+	if len(all) > maxExpressions {
+		fs.Add(at, listOf(len(all)), fmt.Sprintf("at most %d expressions", maxExpressions), nil)
+		return
+	}
 	bounds := make(map[string]*interval)
 	for i := range all {
 		e, at := &all[i], at.Item(i)
