@@ -31,6 +31,8 @@ type Pod struct {
 	Daemon, Mirror  bool
 	// Plain pods restrict nothing about their node but its free capacity.
 	Plain bool
+	// Tangled pods demand more of nodes and of other pods than decisions follow: they are not moved.
+	Tangled bool
 }
 
 // NewPod parses a pod, which is not put into the cluster.
@@ -49,6 +51,7 @@ func (c *Cluster) fillPod(p *Pod, s *api.PodState) {
 	p.Active = !terminal(s) && !s.Terminating
 	p.Movable = Movable(s)
 	p.Plain = len(s.NodeSelector) == 0 && s.Affinity == nil && len(s.Spread) == 0 && len(s.Ports) == 0 && len(s.Volumes) == 0 && len(s.Tolerations) == 0
+	p.Tangled = tangled(s)
 	p.Cost = evictionCost(s)
 }
 

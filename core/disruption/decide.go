@@ -48,10 +48,10 @@ type deciding struct {
 // Decide returns what to disrupt now. It changes nothing; equal states give equal decisions.
 func Decide(s *simulate.State) Decision {
 	d := begin(s)
-	if s.Stale != "" {
-		d.out.Stale = s.Stale
+	if why := d.undecided(); why.Code != "" {
+		d.out.Stale = why.Message
 		for _, n := range d.x.Nodes {
-			d.refuse("", n.State.Name, Refusal{Code: CodeStale, Message: s.Stale})
+			d.refuse("", n.State.Name, why)
 		}
 		return d.finish()
 	}
@@ -72,6 +72,17 @@ func Decide(s *simulate.State) Decision {
 		}
 	}
 	return d.finish()
+}
+
+// undecided is why nothing can be decided about any node.
+func (d *deciding) undecided() Refusal {
+	if s := d.x.State; s.Stale != "" {
+		return Refusal{Code: CodeStale, Message: s.Stale}
+	}
+	if why := d.x.Tangled(); why != "" {
+		return Refusal{Code: CodeTangled, Message: why}
+	}
+	return Refusal{}
 }
 
 func begin(s *simulate.State) *deciding {

@@ -43,6 +43,7 @@ const (
 	CodeSpotFew           Code = "SpotToSpotFewTypes"
 	CodeScore             Code = "BalancedScore"
 	CodeStale             Code = "StateTooOld"
+	CodeTangled           Code = "TooManyTerms"
 	CodeNotReached        Code = "NotReached"
 )
 
@@ -67,7 +68,7 @@ func (r Refusal) aboutDrift() bool {
 // is no candidate, Unconsolidatable for one that consolidation leaves, "" for none.
 func (r Refusal) Event() string {
 	switch r.Code {
-	case CodeNotInitialized, CodeDeleting, CodeNominated, CodeNodeProtected, CodePoolProtected, CodeNoPool, CodePoolUnknown, CodePodProtected, CodePDB, CodePDBOverlap, CodePDBExceeded:
+	case CodeNotInitialized, CodeDeleting, CodeNominated, CodeNodeProtected, CodePoolProtected, CodeNoPool, CodePoolUnknown, CodePodProtected, CodePDB, CodePDBOverlap, CodePDBExceeded, CodeTangled:
 		return "DisruptionBlocked"
 	case CodePodsUnplaced:
 		if r.Method == MethodDrift || r.Method == MethodExpired {

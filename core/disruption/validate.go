@@ -25,6 +25,9 @@ func Validate(c Command, s *simulate.State) (valid Command, why string, ok bool)
 		return Command{}, "the state is too old: " + s.Stale, false
 	}
 	d := begin(s)
+	if why := d.undecided(); why.Code != "" {
+		return Command{}, why.Message, false
+	}
 	filter := func(one *candidate) Refusal { return isConsolidationCandidate(d, one) }
 	if c.Method == MethodEmpty {
 		filter = func(one *candidate) Refusal { return isEmptyCandidate(d, one) }

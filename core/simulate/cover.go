@@ -27,10 +27,10 @@ func (c *BudgetCover) Of(p *cluster.Pod) []*cluster.PodBudget {
 	return out
 }
 
-// CanMove reports whether a pod that would need a place could be evicted at all: it is not protected,
-// and no budget keeps it for ever.
+// CanMove reports whether a pod that would need a place could be evicted, and found a place: it is not protected
+// and not tangled, and no budget keeps it for ever.
 func (x *Index) CanMove(p *cluster.Pod) bool {
-	if held, _ := p.Protected(x.State.Now); held {
+	if held, _ := p.Protected(x.State.Now); held || p.Tangled {
 		return false
 	}
 	covering := x.Cover.Of(p)

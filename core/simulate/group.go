@@ -38,6 +38,7 @@ type group struct {
 	maxSkew    int
 	minDomains int
 	filter     filter
+	weight     int
 	counts     map[string]int
 	// known are the domains there are, with how many nodes and types speak for each; nil for
 	// hostnames, of which there can always be another.
@@ -224,7 +225,7 @@ func (x *Index) termGroup(kind groupKind, p *cluster.Pod, term *corev1.PodAffini
 	selector = withKeys(selector, p, term.MismatchLabelKeys, false)
 	return x.join(&group{
 		kind: kind, key: capacity.CanonicalLabel(term.TopologyKey), selector: selector,
-		spaces: x.termSpaces(p, term),
+		spaces: x.termSpaces(p, term), weight: weightOf(term.LabelSelector),
 	})
 }
 
@@ -234,6 +235,7 @@ func (x *Index) termSpaces(p *cluster.Pod, term *corev1.PodAffinityTerm) []strin
 	}
 	spaces := slices.Clone(term.Namespaces)
 	if s := term.NamespaceSelector; s != nil {
+		x.made += len(x.State.Cluster.Spaces) / aTerm
 		if len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 0 {
 			return nil
 		}
@@ -272,6 +274,7 @@ func (x *Index) spreadOf(p *cluster.Pod, c *corev1.TopologySpreadConstraint, ter
 	g := &group{
 		kind: spreadGroup, key: capacity.CanonicalLabel(c.TopologyKey), spaces: []string{p.State.Namespace},
 		selector: withKeys(cluster.SelectorOf(c.LabelSelector), p, c.MatchLabelKeys, true), maxSkew: int(c.MaxSkew),
+		weight: weightOf(c.LabelSelector),
 	}
 	if c.MinDomains != nil {
 		g.minDomains = int(*c.MinDomains)

@@ -42,11 +42,13 @@ type ExistingNode struct {
 	Deleting bool
 	gone     bool // for the length of a simulation
 	Settling bool // still within its pool's consolidateAfter
-	Free     []int64
-	ports    []api.HostPort
-	volumes  map[string]map[string]bool // IDs by driver
-	Movable  []*Moving
-	moving   []bool // by pod, whether it is among Movable
+	// Tangled is a pod on it that keeps others away nobody knows how: no pod is put beside it.
+	Tangled *cluster.Pod
+	Free    []int64
+	ports   []api.HostPort
+	volumes map[string]map[string]bool // IDs by driver
+	Movable []*Moving
+	moving  []bool // by pod, whether it is among Movable
 	// taken counts the pods that the current simulation put here.
 	taken int
 }
@@ -129,6 +131,9 @@ func (x *Index) addNodes() {
 		start := len(moved)
 		n.moving, moving = moving[:len(n.Pods)], moving[len(n.Pods):]
 		for j := range n.Pods {
+			if p := &n.Pods[j]; p.Tangled && p.Active && n.Tangled == nil {
+				n.Tangled = p
+			}
 			if p := &n.Pods[j]; p.Movable && !x.State.Cluster.Placing && x.CanMove(p) {
 				moved = append(moved, Moving{Pod: p, Links: PlainLinks, From: n})
 				n.moving[j] = true
@@ -261,7 +266,7 @@ func PlacedFirst(a, b *Moving) int {
 
 func (x *Index) addWaiting() {
 	for _, p := range x.State.Cluster.Pending {
-		if !slices.ContainsFunc(p.State.Volumes, func(v api.PodVolume) bool { return v.Missing }) && !p.Daemon && !p.Mirror && !Ended(p.State) {
+		if !slices.ContainsFunc(p.State.Volumes, func(v api.PodVolume) bool { return v.Missing }) && !p.Daemon && !p.Mirror && !p.Tangled && !Ended(p.State) {
 			x.Waiting = append(x.Waiting, &Moving{Pod: p, Links: PlainLinks})
 		}
 	}
@@ -278,7 +283,7 @@ func (x *Index) addWaiting() {
 // pin remembers where pods on their way were promised a place.
 func (x *Index) pin(ms []*Moving) {
 	for _, m := range ms {
-		if n := x.ByName[x.State.Promised[m.Key]]; n != nil && !n.Deleting {
+		if n := x.ByName[x.State.Promised[m.Key]]; n != nil && !n.Deleting && n.Tangled == nil {
 			m.Pin, x.pinned = n, true
 		}
 	}
@@ -286,7 +291,7 @@ func (x *Index) pin(ms []*Moving) {
 
 func (x *Index) orderNodes() {
 	for _, n := range x.Nodes {
-		if !n.Deleting {
+		if !n.Deleting && n.Tangled == nil {
 			x.Order = append(x.Order, n)
 		}
 	}

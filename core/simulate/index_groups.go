@@ -18,10 +18,12 @@ type groupIndex struct {
 	byID   map[string]*group
 	lookup groupLookup
 	shapes shapes
+	effort
 }
 
 // join returns the group that is already there, or g.
 func (x *groupIndex) join(g *group) *group {
+	x.made += g.weight
 	id := g.identity()
 	if old := x.byID[id]; old != nil {
 		return old
@@ -38,6 +40,9 @@ func (x *groupIndex) join(g *group) *group {
 // addGroups makes the groups that pods ask for, and counts the pods in them.
 func (x *Index) addGroups() {
 	x.askGroups()
+	if x.made > mostMade {
+		return
+	}
 	slices.SortFunc(x.groups, func(a, b *group) int { return strings.Compare(a.id, b.id) })
 	for i, g := range x.groups {
 		g.rank = i
@@ -75,6 +80,9 @@ func (x *Index) linkNode(n *ExistingNode, moves map[*cluster.Pod]bool) {
 // askGroups finds every pod with constraints that may move, and every one that keeps others away.
 func (x *Index) askGroups() {
 	ask := func(m *Moving) {
+		if x.made > mostMade {
+			return
+		}
 		if !m.Plain || x.preferTaints {
 			x.variantsOf(m.Pod)
 		}
@@ -98,7 +106,7 @@ func (x *Index) askGroups() {
 // keepAway makes the groups by which others see a pod's required anti-affinity.
 func (x *Index) keepAway(p *cluster.Pod) {
 	a := p.State.Affinity
-	if a == nil || a.PodAntiAffinity == nil {
+	if a == nil || a.PodAntiAffinity == nil || p.Tangled || x.made > mostMade {
 		return
 	}
 	terms := a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
@@ -209,6 +217,9 @@ func demanded(g *group) ([2]string, bool) {
 
 // count adds a pod to the groups that count it where it is.
 func (x *Index) count(l *links, n *ExistingNode) {
+	if x.asked += len(l.counted) + len(l.keeps); x.asked > mostAsked {
+		return
+	}
 	for _, g := range l.counted {
 		if d, ok := n.domain(g.key); ok && g.filter.node(n) {
 			g.take(d, 1)

@@ -76,6 +76,9 @@ func (x *Index) relate(p *cluster.Pod, s *shape) *links {
 	}
 	add := func(groups []*group) {
 		for _, g := range groups {
+			if x.asked += g.weight; x.asked > mostAsked {
+				return
+			}
 			switch {
 			case !g.selects(p):
 			case g.kind == ownersGroup:

@@ -1,0 +1,119 @@
+package disruption
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
+	"flotilla/core/simulate/simulatetest"
+)
+
+// apart gives a pod terms that keep others away, each from pods of other labels.
+func apart(terms int, of string) func(*api.PodState) {
+	return func(p *api.PodState) {
+		a := &corev1.PodAntiAffinity{}
+		for i := range terms {
+			a.RequiredDuringSchedulingIgnoredDuringExecution = append(a.RequiredDuringSchedulingIgnoredDuringExecution, corev1.PodAffinityTerm{
+				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+					{Key: "app", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"a", "b", of}}, {Key: fmt.Sprint("l", i), Operator: metav1.LabelSelectorOpExists},
+				}},
+			})
+		}
+		p.Affinity = &corev1.Affinity{PodAntiAffinity: a}
+	}
+}
+
+// named gives a pod terms that keep away pods of one name each, which most pods are not asked about.
+func named(terms int, of string) func(*api.PodState) {
+	return func(p *api.PodState) {
+		apart(terms, of)(p)
+		for i := range p.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			p.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[i].LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"name": fmt.Sprint(of, i)}}
+		}
+	}
+}
+
+// A pod with more terms than are followed keeps its node, also where no protection would, and no pod is put beside it.
+func TestATangledPodStays(t *testing.T) {
+	slack := func(terms int) *simulate.State {
+		fix := simulatetest.Member{
+			Nodes: []*api.NodeState{simulatetest.Node("n1", "d4", "z-a", "a", simulatetest.Pod("p", 100, apart(terms, "c"))), simulatetest.Node("n2", "d4", "z-a", "a", simulatetest.Pod("q", 100))},
+			Pools: []*api.NodePool{simulatetest.Pool("a")},
+		}
+		return fix.State()
+	}
+	require.NotEmpty(t, Decide(slack(cluster.MaxTerms)).Commands, "the two fit on one node")
+	d := Decide(slack(cluster.MaxTerms + 1))
+	require.Contains(t, codes(d, "n1"), CodeTangled)
+	refusal := d.Verdicts[0].Refusals[0]
+	require.Equal(t, "default/p", refusal.About)
+	require.Equal(t, "pod default/p has more than 50 terms of affinity and spread, or names more than 1000 values in them: where it could go is not followed", refusal.Message)
+	require.Equal(t, "DisruptionBlocked", refusal.Event())
+	for _, c := range d.Commands {
+		require.Equal(t, []string{"n2"}, c.Nodes)
+		for _, m := range c.Moves {
+			require.NotEqual(t, "n1", m.To)
+		}
+	}
+	s := slack(cluster.MaxTerms + 1)
+	s.Cluster.Nodes["n1"].State.TerminationGracePeriod = "1h"
+	s.Cluster.Nodes["n1"].State.ProviderDrift = "ImageVersionDrift"
+	require.Contains(t, codes(Decide(s), "n1"), CodeTangled)
+	x := simulate.NewIndex(s)
+	require.Empty(t, x.ByName["n1"].Movable)
+	require.NotContains(t, x.Order, x.ByName["n1"])
+	waits := simulatetest.Pod("w", 100, apart(cluster.MaxTerms+1, "c"))
+	s.Cluster.Pending = append(s.Cluster.Pending, s.Cluster.NewPod(&waits))
+	require.Empty(t, simulate.NewIndex(s).Waiting, "nobody knows where it fits")
+}
+
+// A member whose pods demand more of each other than is followed is left alone, and says why; pods of one workload, which demand the
+// same, do not make it so.
+func TestATangledMemberIsLeftAlone(t *testing.T) {
+	filled := func(nodes, terms, workloads int, demand func(int, string) func(*api.PodState)) *simulate.State {
+		s := benchState(nodes, true)
+		k := 0
+		for _, name := range s.Cluster.Names() {
+			state := *s.Cluster.Nodes[name].State
+			state.Pods = slices.Clone(state.Pods)
+			for i := range state.Pods {
+				p := &state.Pods[i]
+				p.Labels = map[string]string{"app": fmt.Sprint("w", k%workloads)}
+				demand(terms, fmt.Sprint("w", k%workloads))(p)
+				k++
+			}
+			s.Cluster.Set(&state)
+		}
+		return s
+	}
+	const why = "the pods of the member keep each other near or away in more ways than are followed"
+	for _, c := range []struct {
+		nodes, terms, workloads int
+		demand                  func(int, string) func(*api.PodState)
+		want                    string
+	}{
+		{20, 10, 1000, apart, ""}, {160, 2, 100, apart, ""}, {160, 50, 10, apart, ""}, {160, 10, 1600, named, ""},
+		{160, 5, 1600, apart, why}, {160, 50, 1600, apart, why}, {160, 50, 1600, named, why},
+	} {
+		s := filled(c.nodes, c.terms, c.workloads, c.demand)
+		d := Decide(s)
+		require.Equal(t, c.want, d.Stale, "%d nodes, %d terms of %d workloads", c.nodes, c.terms, c.workloads)
+		if c.want == "" {
+			require.NotContains(t, codes(d, s.Cluster.Names()[0]), CodeTangled)
+			continue
+		}
+		require.Empty(t, d.Commands)
+		require.Equal(t, []Refusal{{Code: CodeTangled, Message: why}}, d.Verdicts[0].Refusals)
+		_, lost, ok := Validate(Command{Method: MethodSingle, Nodes: s.Cluster.Names()[:1]}, s)
+		require.False(t, ok)
+		require.Equal(t, why, lost)
+		require.Empty(t, NodeAlone(s, s.Cluster.Names()[0]).Removal)
+	}
+}

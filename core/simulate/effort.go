@@ -1,0 +1,37 @@
+package simulate
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// effort is what it takes to know how pods keep each other near and away. It is bounded: a member whose pods all demand something
+// else of all others would hold up the decisions about others for minutes.
+type effort struct{ made, asked int }
+
+// Pods of a workload demand the same, and most selectors name a label that few pods bear: thousands of workloads stay far below.
+const (
+	// mostMade is how many terms of pods are read, one for each shape of pods.
+	mostMade = 50_000
+	// mostAsked is how often a term is held against a pod, or counts one.
+	mostAsked = 6_000_000
+	// aTerm is how many values of a selector take as long as a term.
+	aTerm = 16
+)
+
+// Tangled says why nothing can be simulated, empty when everything can.
+func (e *effort) Tangled() string {
+	if e.made > mostMade || e.asked > mostAsked {
+		return "the pods of the member keep each other near or away in more ways than are followed"
+	}
+	return ""
+}
+
+// weightOf is how long a selector takes, in terms of few values.
+func weightOf(s *metav1.LabelSelector) int {
+	if s == nil {
+		return 1
+	}
+	values := len(s.MatchLabels)
+	for i := range s.MatchExpressions {
+		values += 1 + len(s.MatchExpressions[i].Values)
+	}
+	return 1 + values/aTerm
+}
