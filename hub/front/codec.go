@@ -108,7 +108,7 @@ func newCodec() codec {
 	return codec{media: []runtime.SerializerInfo{
 		{
 			MediaType: "application/json", MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
-			Serializer: with(json.SerializerOptions{}), PrettySerializer: with(json.SerializerOptions{Pretty: true}), StrictSerializer: with(json.SerializerOptions{Strict: true}),
+			Serializer: with(json.SerializerOptions{StreamingCollectionsEncoding: true}), PrettySerializer: with(json.SerializerOptions{Pretty: true}), StrictSerializer: with(json.SerializerOptions{Strict: true}),
 			StreamSerializer: &runtime.StreamSerializerInfo{EncodesAsText: true, Serializer: with(json.SerializerOptions{}), Framer: json.Framer},
 		},
 		{

@@ -32,6 +32,8 @@ const (
 	requestTimeout = time.Minute
 	// leastWatch is for how long a watch lasts at least whose client does not say.
 	leastWatch = 30 * time.Minute
+	// roomWithin is for how long an answer waits for others to be taken.
+	roomWithin = 10 * time.Second
 )
 
 // Options of New.
@@ -150,6 +152,7 @@ func (f *Front) filtered(next http.Handler) http.Handler {
 	next = f.bounded(next, long)
 	next = filters.WithAuthentication(next, bearertoken.New(f.people), http.HandlerFunc(f.turnedAway), nil, nil)
 	next = serverfilters.WithTimeoutForNonLongRunningRequests(next, long)
+	next = taken(next, takenWithin) // whoever writes after the timeout writes no more to it
 	next = filters.WithRequestDeadline(next, nil, nil, long, metaCodecs, requestTimeout)
 	next = filters.WithWarningRecorder(next)
 	next = filters.WithCacheControl(next)
@@ -173,15 +176,33 @@ func (f *Front) bounded(next http.Handler, long genericrequest.LongRunningReques
 		if info.IsResourceRequest && !reading[info.Verb] {
 			of = f.turns.Writing
 		}
-		leave, err := of.Enter(who.GetName())
+		turn, err := of.Enter(who.GetName())
 		if err != nil {
 			w.Header().Set("Retry-After", strconv.Itoa(turns.RetryAfter))
 			f.refuse(w, r, err)
 			return
 		}
-		defer leave()
-		next.ServeHTTP(w, r)
+		defer turn.Leave()
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), turnKey{}, turn)))
 	})
+}
+
+// turnKey is where a context has the turn of a request.
+type turnKey struct{}
+
+// hold waits for room for an answer that holds these objects, which it has until it was taken.
+func hold(ctx context.Context, items ...*item) error {
+	var bytes int64
+	for _, one := range items {
+		bytes += int64(len(one.raw))
+	}
+	within := roomWithin
+	if until, has := ctx.Deadline(); has { // time is left to say that there was no room
+		within = min(within, time.Until(until)/2) //nolint:forbidigo // contexts go by the clock of the machine
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return ctx.Value(turnKey{}).(*turns.Turn).Hold(ctx, bytes)
 }
 
 // noted keeps token and address of a request, and ends it with the front.

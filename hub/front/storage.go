@@ -95,6 +95,9 @@ func (s *storage) Get(ctx context.Context, name string, _ *metav1.GetOptions) (r
 	if found == nil {
 		return nil, s.missing(name)
 	}
+	if err := hold(ctx, found); err != nil {
+		return nil, err
+	}
 	return found.object.DeepCopy(), nil
 }
 
@@ -114,21 +117,28 @@ func (s *storage) List(ctx context.Context, o *metainternalversion.ListOptions) 
 	found, number := shelf.list(s.namespace(ctx))
 	list := s.NewList().(*unstructured.UnstructuredList)
 	list.SetResourceVersion(printed(number))
+	var page []*item
 	choose := chooser(o)
 	for i, one := range found {
 		if key := keyOf(one.object); key <= after || !choose(one.object) {
 			continue
 		}
-		if o != nil && o.Limit > 0 && int64(len(list.Items)) == o.Limit {
-			last := &list.Items[len(list.Items)-1]
-			list.SetContinue(token(keyOf(last)))
+		if o != nil && o.Limit > 0 && int64(len(page)) == o.Limit {
+			list.SetContinue(token(keyOf(page[len(page)-1].object)))
 			left := int64(len(found) - i)
 			if o.LabelSelector == nil || o.LabelSelector.Empty() {
 				list.SetRemainingItemCount(&left)
 			}
 			break
 		}
-		list.Items = append(list.Items, *one.object.DeepCopy())
+		page = append(page, one)
+	}
+	if err := hold(ctx, page...); err != nil {
+		return nil, err
+	}
+	list.Items = make([]unstructured.Unstructured, len(page))
+	for i, one := range page {
+		list.Items[i] = *one.object // whoever writes it changes nothing
 	}
 	return list, nil
 }
@@ -159,13 +169,13 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 	default:
 		found = nil
 	}
-	leave, err := s.front.turns.Watching.Enter(callerOf(ctx).Name)
+	turn, err := s.front.turns.Watching.Enter(callerOf(ctx).Name)
 	if err != nil {
 		return nil, err
 	}
 	ctx, w.stop = context.WithCancel(ctx)
 	s.front.all.Go(func() {
-		defer leave()
+		defer turn.Leave()
 		defer context.AfterFunc(shelf.life, w.stop)()
 		w.run(ctx, found, from)
 	})

@@ -23,9 +23,11 @@ type All struct{ Watching, Reading, Writing *Turns }
 
 // NewAll returns turns that nobody has.
 func NewAll() *All {
+	answers := newRoom(mostAnswers/partOfOne, mostAnswers)
 	return &All{
-		Watching: newTurns("watches", mostWatchesOfOne, mostWatches),
-		Reading:  newTurns("reading requests", mostReading/partOfOne, mostReading), Writing: newTurns("writing requests", mostWriting/partOfOne, mostWriting),
+		Watching: newTurns("watches", mostWatchesOfOne, mostWatches, answers),
+		Reading:  newTurns("reading requests", mostReading/partOfOne, mostReading, answers),
+		Writing:  newTurns("writing requests", mostWriting/partOfOne, mostWriting, answers),
 	}
 }
 
@@ -33,18 +35,19 @@ func NewAll() *All {
 type Turns struct {
 	what        string
 	ofOne, most int
+	answers     *room
 
 	mu     sync.Mutex
 	people map[string]int
 	all    int
 }
 
-func newTurns(what string, ofOne, most int) *Turns {
-	return &Turns{what: what, ofOne: ofOne, most: most, people: map[string]int{}}
+func newTurns(what string, ofOne, most int, answers *room) *Turns {
+	return &Turns{what: what, ofOne: ofOne, most: most, answers: answers, people: map[string]int{}}
 }
 
-// Enter counts one more of a person, until leave is called. The error is a refusal as the Kubernetes API gives it.
-func (c *Turns) Enter(person string) (leave func(), err error) {
+// Enter counts one more of a person, until they leave. The error is a refusal as the Kubernetes API gives it.
+func (c *Turns) Enter(person string) (*Turn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.people[person] >= c.ofOne || c.all >= c.most {
@@ -53,12 +56,14 @@ func (c *Turns) Enter(person string) (leave func(), err error) {
 	}
 	c.all++
 	c.people[person]++
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.all--
-		if c.people[person]--; c.people[person] == 0 {
-			delete(c.people, person)
-		}
-	}, nil
+	return &Turn{of: c, person: person}, nil
+}
+
+func (c *Turns) left(person string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all--
+	if c.people[person]--; c.people[person] == 0 {
+		delete(c.people, person)
+	}
 }
