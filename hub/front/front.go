@@ -196,6 +196,11 @@ func hold(ctx context.Context, items ...*item) error {
 	for _, one := range items {
 		bytes += int64(len(one.raw))
 	}
+	return roomFor(ctx, bytes)
+}
+
+// roomFor waits for room for so many bytes, which a request has until it was answered.
+func roomFor(ctx context.Context, bytes int64) error {
 	within := roomWithin
 	if until, has := ctx.Deadline(); has { // time is left to say that there was no room
 		within = min(within, time.Until(until)/2) //nolint:forbidigo // contexts go by the clock of the machine
@@ -283,11 +288,18 @@ func (f *Front) serve(w http.ResponseWriter, r *http.Request) {
 		now = f.current(r.Context())
 		k = now.of(info)
 	}
+	if k == nil {
+		f.missing(w, r, info)
+		return
+	}
+	sent, err := sized(r, info, k.GroupVersionKind)
 	switch {
-	case k != nil && info.Subresource == "":
-		f.answer(now.ways[k], info)(w, r)
-	case k != nil && info.Subresource == "scale" && k.scales():
-		f.scale(now.ways[k], info)(w, r)
+	case err != nil:
+		f.refuse(w, r, err)
+	case info.Subresource == "":
+		f.answer(now.ways[k], info)(w, sent)
+	case info.Subresource == "scale" && k.scales():
+		f.scale(now.ways[k], info)(w, sent)
 	default:
 		f.missing(w, r, info)
 	}

@@ -2,6 +2,7 @@ package front_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,16 +11,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 // hugeAmount takes all memory that there is, where it is read.
@@ -211,4 +216,83 @@ func TestADryRunOfASecret(t *testing.T) {
 	require.Equal(t, map[string]any{"password": "aGlkZGVu"}, shown.Object["data"])
 	_, err = c.Resource(secretsOf).Namespace("shop").Get(t.Context(), "key", metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err), "%v", err)
+}
+
+// What is sent is bounded as by an API server, and what it would become before it is decoded, in each form.
+func TestBodiesThatGrow(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	olgas := f.as(f.hub, "olga", api.RoleOperator)
+	pod := func(inner string) string {
+		return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"shop"},"spec":{"containers":[` + inner + `]}}`
+	}
+	for what, body := range map[string]string{"bytes": pod(`{"name":"` + strings.Repeat("x", 3<<20) + `"}`), "values": pod("{}" + strings.Repeat(",{}", 200_000))} {
+		code, text := f.post(olgas, "/api/v1/namespaces/shop/pods", "application/json", body)
+		require.Equal(t, http.StatusRequestEntityTooLarge, code, "%s: %s", what, text)
+		require.Contains(t, text, what+", expected")
+	}
+	raw, err := (&runtime.Unknown{Raw: []byte("\x12\xc0\x9a\x0c" + strings.Repeat("\x12\x00", 100_000))}).Marshal() // containers of a spec
+	require.NoError(t, err)
+	code, text := f.post(olgas, "/api/v1/namespaces/shop/pods", "application/vnd.kubernetes.protobuf", "k8s\x00"+string(raw))
+	require.Equal(t, http.StatusRequestEntityTooLarge, code, text)
+}
+
+// A patch that merges lists by keys is refused where these are so long that looking for each item takes long.
+func TestAPatchOfLongLists(t *testing.T) {
+	t.Parallel()
+	c := startFleet(t).admin()
+	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	spec := func(n int, prefix string) map[string]any {
+		env := make([]any, n)
+		for i := range env {
+			env[i] = map[string]any{"name": fmt.Sprint(prefix, i)}
+		}
+		return map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i", "env": env}}}}}
+	}
+	u := tree("apps/v1", "Deployment", "d", spec(4000, "A"))
+	u.SetNamespace("shop")
+	c.create(deployments, u)
+	for n, fits := range map[int]bool{100: true, 4000: false} {
+		patch, err := json.Marshal(map[string]any{"spec": spec(n, "B")})
+		require.NoError(t, err)
+		for kind, fits := range map[types.PatchType]bool{types.StrategicMergePatchType: fits, types.MergePatchType: true} {
+			_, err = c.Resource(deployments).Namespace("shop").Patch(t.Context(), "d", kind, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+			require.Equal(t, !fits, apierrors.IsRequestEntityTooLargeError(err), "%s of %d: %v", kind, n, err)
+			require.Equal(t, fits, err == nil, "%s of %d: %v", kind, n, err)
+		}
+	}
+}
+
+// An object of the largest size that the hub stores is made, changed, patched and applied, in each form.
+func TestTheLargestObjectIsApplied(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	config := f.as(f.hub, "ada", api.RoleAdmin)
+	c := f.client(config)
+	text := strings.Repeat("a: [1, 2]\n", (validate.MaxObjectBytes-4<<10)/11)
+	made := c.create(configMaps, settings("a", map[string]any{"text": text}))
+	unstructured.RemoveNestedField(made.Object, "status")
+	made.SetLabels(map[string]string{"a": "b"})
+	_, err := c.maps().Update(t.Context(), made, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	changed := settings("b", map[string]any{"text": text})
+	for range 2 {
+		applied, err := c.maps().Apply(t.Context(), "b", changed, metav1.ApplyOptions{FieldManager: "test"})
+		require.NoError(t, err)
+		require.Equal(t, text, applied.Object["data"].(map[string]any)["text"])
+		changed.SetLabels(map[string]string{"a": "b"})
+	}
+	patch, err := json.Marshal(map[string]any{"data": map[string]any{"text": text + "a"}})
+	require.NoError(t, err)
+	for _, kind := range []types.PatchType{types.MergePatchType, types.StrategicMergePatchType} {
+		_, err = c.maps().Patch(t.Context(), "b", kind, patch, metav1.PatchOptions{})
+		require.NoError(t, err)
+	}
+	config.ContentType = runtime.ContentTypeProtobuf
+	typed, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	_, err = typed.CoreV1().ConfigMaps("shop").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Data: map[string]string{"text": text}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = typed.CoreV1().ConfigMaps("shop").Apply(t.Context(), applycorev1.ConfigMap("c", "shop").WithData(map[string]string{"text": text}), metav1.ApplyOptions{FieldManager: "test", Force: true})
+	require.NoError(t, err)
 }

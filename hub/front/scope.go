@@ -14,9 +14,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// mostBody is the most bytes that a request may have.
-const mostBody = 20 << 20
-
 // mostCopied is how many bytes the copies of one JSON patch add at most, as in Kubernetes.
 const mostCopied = 3 << 20
 

@@ -256,6 +256,9 @@ func (s *storage) changed(ctx context.Context, now *item, info rest.UpdatedObjec
 	if p := info.Preconditions(); p != nil && !meets(p, now.object) {
 		return nil, s.conflict(name)
 	}
+	if err := mergeable(ctx, now.object.Object); err != nil {
+		return nil, err
+	}
 	wanted, err := info.UpdatedObject(ctx, now.object.DeepCopy())
 	if err != nil {
 		return nil, err

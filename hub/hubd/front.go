@@ -51,7 +51,7 @@ type FrontOptions struct {
 const (
 	theFront = "the Kubernetes API"
 	// mostOfFront is the most bytes that the body of a request to a Kubernetes API may have.
-	mostOfFront = 20 << 20
+	mostOfFront = 3 << 20
 )
 
 func (f *Front) on() bool { return f.Address != "" && f.New != nil }
