@@ -47,12 +47,12 @@ func sized(r *http.Request, info *genericrequest.RequestInfo, of schema.GroupVer
 		return nil, cutOff(err)
 	}
 	if len(text) > mostBody {
-		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("found more than %d bytes, expected at most so many", mostBody))
+		return nil, tooLarge("found more than %d bytes, expected at most so many", mostBody)
 	}
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	found, err := counted(media, text, of)
 	if err != nil {
-		return nil, apierrors.NewRequestEntityTooLargeError(err.Error())
+		return nil, err
 	}
 	found.strategic = types.PatchType(media) == types.StrategicMergePatchType
 	ctx := context.WithValue(r.Context(), countsKey{}, found)
@@ -74,9 +74,9 @@ func mergeable(ctx context.Context, object map[string]any) error {
 	if !sent.strategic || sent.items*longest <= mostMerged {
 		return nil
 	}
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
+	return tooLarge(
 		"found a strategic merge patch with %d items of lists for an object with a list of %d, expected at most %d comparisons: send a JSON merge patch, or apply on the server's side",
-		sent.items, longest, mostMerged))
+		sent.items, longest, mostMerged)
 }
 
 // longestList is how many items the longest list in a value has.
@@ -98,7 +98,7 @@ func longestList(value any) (most int) {
 // cutOff says why what was sent could not be read.
 func cutOff(err error) error {
 	if long := new(http.MaxBytesError); errors.As(err, &long) {
-		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("found more than %d bytes, expected at most %d", long.Limit, mostBody))
+		return tooLarge("found more than %d bytes, expected at most %d", long.Limit, mostBody)
 	}
 	return apierrors.NewBadRequest("reading the request: " + err.Error())
 }
@@ -119,13 +119,17 @@ func counted(media string, text []byte, of schema.GroupVersionKind) (c counts, e
 // add counts one value more.
 func (c *counts) add() error {
 	if c.values++; c.values > mostValues {
-		return fmt.Errorf("found more than %d values, expected at most so many", mostValues)
+		return tooLarge("found more than %d values, expected at most so many", mostValues)
 	}
 	return nil
 }
 
+func tooLarge(format string, args ...any) error {
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(format, args...))
+}
+
 func tooDeep() error {
-	return fmt.Errorf("found values that nest more than %d levels deep, expected at most so many", mostDepth)
+	return tooLarge("found values that nest more than %d levels deep, expected at most so many", mostDepth)
 }
 
 // json counts the values of a text in JSON that is valid.
@@ -174,7 +178,7 @@ func (c *counts) yaml(text []byte) error {
 		}
 	}
 	if c.values, c.items = mostValues, mostValues; signs > mostValues {
-		return fmt.Errorf("found %d signs in YAML that may each begin a value, expected at most %d: send it as JSON, where values are told from texts", signs, mostValues)
+		return tooLarge("found %d signs in YAML that may each begin a value, expected at most %d: send it as JSON, where values are told from texts", signs, mostValues)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package front_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -124,14 +125,23 @@ func TestAmountsThatTakeAllMemory(t *testing.T) {
 	code, text := f.post(operator, "/api/v1/namespaces/shop/pods?fieldValidation=Strict", "application/json", pod)
 	require.Equal(t, http.StatusUnprocessableEntity, code, text)
 
-	// As protobuf, by hand: whoever makes it by the type would read the amount.
-	field := func(n int, text string) string { return string([]byte{byte(n<<3 | 2), byte(len(text))}) + text }
-	amount := field(2, field(1, "cpu")+field(2, field(1, hugeAmount)))
-	container := field(1, "c") + field(8, field(1, amount[2:]))
-	body := "k8s\x00" + field(1, field(1, "v1")+field(2, "Pod")) + field(2, field(1, field(1, "p")+field(3, "shop"))+field(2, field(2, container)))
-	code, text = f.post(operator, "/api/v1/namespaces/shop/pods", "application/vnd.kubernetes.protobuf", body)
-	require.Equal(t, http.StatusBadRequest, code, text)
-	require.Contains(t, text, "exponent")
+	// As protobuf, by hand: whoever makes it by the type would read the amount. Decoders let go of what a number has beyond their bits.
+	field := func(tag, text string) string {
+		return tag + string(binary.AppendUvarint(nil, uint64(len(text)))) + text
+	}
+	plain := func(n int, text string) string { return field(string([]byte{byte(n<<3 | 2)}), text) }
+	for what, tag := range map[string]string{
+		"the number": "\x0a", "a number of 33 bits": "\x8a\x80\x80\x80\x80\x01", "a number of 65 bits": "\x8a\x80\x80\x80\x80\x80\x80\x80\x80\x02", "zeros": "\x8a\x80\x80\x00",
+	} {
+		for _, text := range []string{hugeAmount, strings.Repeat("7", 100_000)} {
+			limit := plain(1, "cpu") + plain(2, field(tag, text))
+			container := plain(1, "c") + plain(8, plain(1, limit))
+			body := "k8s\x00" + plain(1, plain(1, "v1")+plain(2, "Pod")) + plain(2, plain(1, plain(1, "p")+plain(3, "shop"))+plain(2, plain(2, container)))
+			code, answer := f.post(operator, "/api/v1/namespaces/shop/pods", "application/vnd.kubernetes.protobuf", body)
+			require.Equal(t, http.StatusBadRequest, code, "%s: %s", what, answer)
+			require.Contains(t, answer, "found the amount", what)
+		}
+	}
 }
 
 // A patch that copies itself grows no further than a bound.

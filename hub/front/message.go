@@ -2,14 +2,20 @@ package front
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"flotilla/core/strict"
 )
 
 // protobuf counts the fields of an object in protobuf, of a kind where it names none. What decodes to nothing has no more than one.
@@ -28,6 +34,17 @@ func (c *counts) protobuf(text []byte, of schema.GroupVersionKind) error {
 	return c.message(sent.Raw, reflect.TypeOf(made).Elem(), 0)
 }
 
+// amountType is that of amounts, which are messages of one text. What is too long of them takes all memory there is to read.
+var amountType = reflect.TypeFor[resource.Quantity]()
+
+// amount refuses a text that is an amount beyond the bounds of amounts.
+func amount(text []byte) error {
+	if _, err := strict.ParseQuantity(string(text)); errors.Is(err, strict.ErrAmountBounds) {
+		return apierrors.NewBadRequest(fmt.Sprintf("found the amount %.45q, expected one within 40 characters, ±1e30 and 18 digits behind the point", text))
+	}
+	return nil
+}
+
 // message counts the fields of a message and of those in it. Those before one that cannot be read count too: they are decoded before it.
 func (c *counts) message(text []byte, of reflect.Type, depth int) error {
 	if depth == mostDepth {
@@ -42,6 +59,11 @@ func (c *counts) message(text []byte, of reflect.Type, depth int) error {
 		text = text[length:]
 		if err := c.add(); err != nil {
 			return err
+		}
+		if of == amountType && number == 1 {
+			if err := amount(content); err != nil {
+				return err
+			}
 		}
 		if t := within[number]; t != nil {
 			if err := c.message(content, t, depth+1); err != nil {

