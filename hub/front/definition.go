@@ -12,7 +12,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -150,12 +149,12 @@ func (d *definition) tidy(u *unstructured.Unstructured) error {
 	status, told := u.Object["status"] // which the hub tells of every kind
 	delete(u.Object, "status")
 	unknown := pruning.PruneWithOptions(u.Object, d.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-	defaulting.Default(u.Object, d.structural)
+	err := fill(u.Object, d.structural)
 	if told {
 		u.Object["status"] = status
 	}
-	if len(unknown) == 0 {
-		return nil
+	if err != nil || len(unknown) == 0 {
+		return err
 	}
 	faults := make([]error, len(unknown))
 	for i, path := range unknown {

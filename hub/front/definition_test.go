@@ -142,3 +142,45 @@ func TestADefinitionOfWhatIsBuiltIn(t *testing.T) {
 		"resourceSelectors": []any{map[string]any{"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}},
 	}))
 }
+
+// What a definition fills into each of many items is bounded: an object of some kilobytes would be as large as somebody likes.
+func TestDefaultsThatGrow(t *testing.T) {
+	t.Parallel()
+	numbers := make([]any, 1000)
+	for i := range numbers {
+		numbers[i] = int64(1)
+	}
+	field := func(kind string, value any) map[string]any { return map[string]any{"type": kind, "default": value} }
+	array := field("array", numbers)
+	array["items"] = map[string]any{"type": "integer"}
+	outer := field("object", map[string]any{})
+	outer["properties"] = map[string]any{"inner": array}
+	nullable := maps.Clone(array)
+	nullable["nullable"] = true
+	for name, of := range map[string]map[string]any{"a list": array, "where null may be": nullable, "a text": field("string", strings.Repeat("x", 32<<10)), "a list within what is filled in": outer} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := startFleet(t)
+			c := f.admin()
+			d := widgetDefinition()
+			require.NoError(t, unstructured.SetNestedSlice(d.Object, []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{
+				"type": "object", "properties": map[string]any{"spec": map[string]any{"type": "object", "properties": map[string]any{"list": map[string]any{
+					"type": "array", "items": map[string]any{"type": "object", "properties": map[string]any{"big": of}},
+				}}}},
+			}}}}, "spec", "versions"))
+			c.create(definitions, d)
+			for n, fits := range map[int]bool{10: true, 200: false} {
+				items := make([]any, n)
+				for i := range items {
+					items[i] = map[string]any{}
+				}
+				_, err := c.Resource(widgets).Namespace("shop").Create(t.Context(), widget(map[string]any{"list": items}), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+				require.Equal(t, fits, err == nil, "%d: %v", n, err)
+				if !fits {
+					require.True(t, apierrors.IsBadRequest(err), err)
+					require.ErrorContains(t, err, "found defaults of more than 100000 values")
+				}
+			}
+		})
+	}
+}

@@ -138,10 +138,11 @@ func (k *kind) types() managedfields.TypeConverter {
 // tidy finds fields of an object that its kind has not; of kinds that are defined these are dropped.
 func (k *kind) tidy(u *unstructured.Unstructured, strict bool) error {
 	if k.definition != nil {
-		if err := k.definition.tidy(u); strict {
-			return err
+		err := k.definition.tidy(u)
+		if !strict && runtime.IsStrictDecodingError(err) {
+			return nil
 		}
-		return nil
+		return err
 	}
 	encodeWords(u) // before it is noted who set which field
 	err := unknownFields(u)
