@@ -123,18 +123,20 @@ func (k *kind) shaped(props *apiextensionsv1.JSONSchemaProps) error {
 	delete(model.Properties, "metadata") // which is that of every object
 	model.AddExtension(gvkExtension, []any{k.named()})
 	k.definition.model = model
-	k.definition.types, err = managedfields.NewTypeConverter(map[string]*spec.Schema{k.Kind: withMetadata(model)}, false)
+	k.definition.types, err = managedfields.NewTypeConverter(map[string]*spec.Schema{k.Kind: withHeading(model)}, false)
 	return err
 }
 
-// withMetadata is a model for server-side apply, where what is no field of the model would be refused.
-func withMetadata(model *spec.Schema) *spec.Schema {
+// withHeading is a model for server-side apply, where what is no field of the model would be refused.
+func withHeading(model *spec.Schema) *spec.Schema {
 	whole := *model
 	whole.Properties = map[string]spec.Schema{}
 	maps.Copy(whole.Properties, model.Properties)
-	metadata := anything()
-	metadata.AddExtension("x-kubernetes-preserve-unknown-fields", true)
-	whole.Properties["metadata"] = *metadata
+	for _, name := range []string{"metadata", "status"} { // which the hub tells of every kind
+		told := anything()
+		told.AddExtension("x-kubernetes-preserve-unknown-fields", true)
+		whole.Properties[name] = *told
+	}
 	for _, name := range []string{"apiVersion", "kind"} {
 		whole.Properties[name] = *spec.StringProperty()
 	}

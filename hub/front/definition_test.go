@@ -184,3 +184,19 @@ func TestDefaultsThatGrow(t *testing.T) {
 		})
 	}
 }
+
+// Server-side apply changes objects of a kind whose definition says nothing of a status, which the hub tells all the same.
+func TestApplyWithoutAStatus(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	c := f.admin()
+	c.create(definitions, widgetDefinition())
+	to := c.Resource(widgets).Namespace("shop")
+	made := c.create(widgets, widget(map[string]any{"size": int64(1)}))
+	require.Contains(t, made.Object, "status")
+	for size := range int64(2) {
+		applied, err := to.Apply(t.Context(), "w", widget(map[string]any{"size": size}), metav1.ApplyOptions{FieldManager: "test", Force: true})
+		require.NoError(t, err)
+		require.Equal(t, size, applied.Object["spec"].(map[string]any)["size"])
+	}
+}
