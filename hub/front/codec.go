@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+
+	"flotilla/hub/front/forms"
 )
 
 // metaScheme knows what is no object of a fleet: statuses, options, lists of resources.
@@ -123,7 +125,7 @@ func (c codec) of(k *kind) codec {
 	if typed(k.GroupVersionKind) == nil {
 		return codec{c.media, k}
 	}
-	return codec{append(slices.Clone(c.media), protobufInfo()), k}
+	return codec{append(slices.Clone(c.media), forms.Protobuf()), k}
 }
 
 // SupportedMediaTypes are JSON and YAML, and of kinds with types protobuf.

@@ -21,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/util/jsonpath"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"flotilla/hub/front/bounds"
 )
 
 // definitionKind is the kind whose objects define further kinds.
@@ -151,7 +153,7 @@ func (d *definition) tidy(u *unstructured.Unstructured) error {
 	status, told := u.Object["status"] // which the hub tells of every kind
 	delete(u.Object, "status")
 	unknown := pruning.PruneWithOptions(u.Object, d.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-	err := fill(u.Object, d.structural)
+	err := bounds.Fill(u.Object, d.structural)
 	if told {
 		u.Object["status"] = status
 	}
@@ -165,8 +167,8 @@ func (d *definition) tidy(u *unstructured.Unstructured) error {
 	return runtime.NewStrictDecodingError(faults)
 }
 
-// mostPath is how long the path of a column is at most, and mostCell what a cell of it shows, in bytes.
-const mostPath, mostCell = 1 << 10, 1 << 10
+// mostCell is what a cell of a column shows at most, in bytes.
+const mostCell = 1 << 10
 
 // printedColumn is a column of a table as a definition says it.
 func printedColumn(c *apiextensionsv1.CustomResourceColumnDefinition) (column, bool) {
@@ -174,7 +176,7 @@ func printedColumn(c *apiextensionsv1.CustomResourceColumnDefinition) (column, b
 		path := jsonpath.New(c.Name).AllowMissingKeys(true)
 		return path, path.Parse("{" + c.JSONPath + "}")
 	}
-	if strings.EqualFold(c.Name, "age") || !simple(c.JSONPath) {
+	if strings.EqualFold(c.Name, "age") || !bounds.Simple(c.JSONPath) {
 		return column{}, false
 	}
 	return column{c.Name, c.Priority > 0, func(o map[string]any) any {
@@ -188,29 +190,6 @@ func printedColumn(c *apiextensionsv1.CustomResourceColumnDefinition) (column, b
 		}
 		return shortened(fmt.Sprint(found[0][0].Interface()))
 	}}, true
-}
-
-// simple says that a path is one, and leads to each value once at most: a path that goes down any number of levels, or unites others, costs
-// as much as somebody likes.
-func simple(path string) bool {
-	if len(path) > mostPath || !strings.HasPrefix(path, ".") {
-		return false
-	}
-	parsed, err := jsonpath.Parse("column", "{"+path+"}")
-	return err == nil && len(parsed.Root.Nodes) == 1 && onward(parsed.Root)
-}
-
-// onward says that the steps of a path lead from each value to those in it, each once.
-func onward(node jsonpath.Node) bool {
-	switch n := node.(type) {
-	case *jsonpath.ListNode:
-		return !slices.ContainsFunc(n.Nodes, func(step jsonpath.Node) bool { return !onward(step) })
-	case *jsonpath.FilterNode:
-		return onward(n.Left) && onward(n.Right)
-	case *jsonpath.FieldNode, *jsonpath.ArrayNode, *jsonpath.WildcardNode, *jsonpath.TextNode, *jsonpath.IntNode, *jsonpath.FloatNode, *jsonpath.BoolNode:
-		return true
-	}
-	return false
 }
 
 // shortened is the beginning of a text that is too long for a cell.

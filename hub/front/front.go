@@ -24,6 +24,7 @@ import (
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 	serverfilters "k8s.io/apiserver/pkg/server/filters"
 
+	"flotilla/hub/front/bounds"
 	"flotilla/hub/front/turns"
 )
 
@@ -32,6 +33,8 @@ const (
 	requestTimeout = time.Minute
 	// leastWatch is for how long a watch lasts at least whose client does not say.
 	leastWatch = 30 * time.Minute
+	// takenWithin is for how long a piece of an answer waits for who asked.
+	takenWithin = 10 * time.Second
 	// roomWithin is for how long an answer waits for others to be taken.
 	roomWithin = 10 * time.Second
 )
@@ -152,7 +155,7 @@ func (f *Front) filtered(next http.Handler) http.Handler {
 	next = f.bounded(next, long)
 	next = filters.WithAuthentication(next, bearertoken.New(f.people), http.HandlerFunc(f.turnedAway), nil, nil)
 	next = serverfilters.WithTimeoutForNonLongRunningRequests(next, long)
-	next = taken(next, takenWithin) // whoever writes after the timeout writes no more to it
+	next = bounds.Taken(next, takenWithin) // whoever writes after the timeout writes no more to it
 	next = filters.WithRequestDeadline(next, nil, nil, long, metaCodecs, requestTimeout)
 	next = filters.WithWarningRecorder(next)
 	next = filters.WithCacheControl(next)

@@ -1,4 +1,4 @@
-package front
+package bounds
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ const (
 	mostFilled, bytesFilled, fieldsFilled = 100_000, 32, 100
 )
 
-// fill fills in what a definition says, unless that is too much: what it says of each item of a list it says as often as there are items.
-func fill(object map[string]any, of *structuralschema.Structural) error {
+// Fill fills in what a definition says, unless that is too much: what it says of each item of a list it says as often as there are items.
+func Fill(object map[string]any, of *structuralschema.Structural) error {
 	d := defaults{left: mostFilled}
 	if d.into(object, of); d.left < 0 {
 		return fmt.Errorf("found defaults of more than %d values for this object, expected at most so many: give them in it, or take them out of the definition", mostFilled)

@@ -1,4 +1,5 @@
-package front
+// Package forms reads and writes unstructured objects in forms that only types of client-go have.
+package forms
 
 import (
 	"fmt"
@@ -16,8 +17,8 @@ import (
 // byType reads and writes unstructured objects of kinds of Kubernetes in a form that only types have.
 type byType struct{ typed runtime.Serializer }
 
-// protobufInfo is the media type of programs that are compiled with the types of client-go.
-func protobufInfo() runtime.SerializerInfo {
+// Protobuf is the media type of programs that are compiled with the types of client-go.
+func Protobuf() runtime.SerializerInfo {
 	whole := byType{protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)}
 	return runtime.SerializerInfo{
 		MediaType: runtime.ContentTypeProtobuf, MediaTypeType: "application", MediaTypeSubType: "vnd.kubernetes.protobuf", Serializer: whole, StrictSerializer: whole,

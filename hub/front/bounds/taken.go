@@ -1,4 +1,4 @@
-package front
+package bounds
 
 import (
 	"net/http"
@@ -7,13 +7,11 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 )
 
-const (
-	// takenWithin is for how long a piece of an answer waits for who asked, and piece how long one is.
-	takenWithin, piece = 10 * time.Second, 32 << 10
-)
+// piece is how long a piece of an answer is.
+const piece = 32 << 10
 
-// taken has answers end that nobody takes: each piece has its time, and all have that of the request.
-func taken(next http.Handler, within time.Duration) http.Handler {
+// Taken has answers end that nobody takes: each piece has so much time, and all have that of the request.
+func Taken(next http.Handler, within time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pieces := &pieces{w, http.NewResponseController(w), r.Context().Err, within}
 		pieces.may(0) // the connection may have been used before

@@ -1,4 +1,4 @@
-package front
+package bounds
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 func unread(t *testing.T, within time.Duration, two bool) (*httptest.Server, chan error) {
 	t.Helper()
 	ended := make(chan error, 1)
-	server := httptest.NewUnstartedServer(taken(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewUnstartedServer(Taken(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, err := w.Write(make([]byte, 64<<20))
 		ended <- err
 	}), within))
@@ -76,11 +76,11 @@ func (d *deadlines) SetWriteDeadline(until time.Time) error {
 func TestEachPieceOfAnAnswerHasItsTime(t *testing.T) {
 	t.Parallel()
 	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-	taken(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	Taken(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		n, err := io.WriteString(w, strings.Repeat("x", 4*piece+1))
 		require.NoError(t, err)
 		require.Equal(t, 4*piece+1, n)
-	}), takenWithin).ServeHTTP(d, httptest.NewRequest(http.MethodGet, "/", nil))
+	}), time.Minute).ServeHTTP(d, httptest.NewRequest(http.MethodGet, "/", nil))
 	require.Equal(t, 5+1, d.set, "5 pieces, and what waits in the connection")
 	require.Len(t, d.Body.String(), 4*piece+1)
 }
@@ -90,11 +90,11 @@ func TestAnAnswerEndsWithItsRequest(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &ending{httptest.NewRecorder(), cancel}
-	taken(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	Taken(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		n, err := io.WriteString(w, strings.Repeat("x", 4*piece))
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, piece, n)
-	}), takenWithin).ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
+	}), time.Minute).ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
 }
 
 // ending ends a request once something of its answer was written.

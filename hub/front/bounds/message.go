@@ -1,4 +1,4 @@
-package front
+package bounds
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 )
 
 // protobuf counts the fields of an object in protobuf, of a kind where it names none. What decodes to nothing has no more than one.
-func (c *counts) protobuf(text []byte, of schema.GroupVersionKind) error {
+func (c *Counts) protobuf(text []byte, of schema.GroupVersionKind) error {
 	var sent runtime.Unknown
 	if err := sent.Unmarshal(bytes.TrimPrefix(text, []byte("k8s\x00"))); err != nil {
 		return nil //nolint:nilerr // the decoder says so
@@ -46,7 +46,7 @@ func amount(text []byte) error {
 }
 
 // message counts the fields of a message and of those in it. Those before one that cannot be read count too: they are decoded before it.
-func (c *counts) message(text []byte, of reflect.Type, depth int) error {
+func (c *Counts) message(text []byte, of reflect.Type, depth int) error {
 	if depth == mostDepth {
 		return tooDeep()
 	}
