@@ -69,8 +69,11 @@ func TestLongListsAreSets(t *testing.T) {
 func TestSelectorsThatCannotBeRead(t *testing.T) {
 	long := make([]string, longList+1)
 	for _, e := range []metav1.LabelSelectorRequirement{
-		{Key: "k", Operator: "Within"}, {Key: "k", Operator: metav1.LabelSelectorOpIn}, {Key: "no key", Operator: metav1.LabelSelectorOpNotIn, Values: long},
-		{Key: "no key", Operator: metav1.LabelSelectorOpIn, Values: long}, {Key: "k", Operator: metav1.LabelSelectorOpExists, Values: long},
+		{Key: "k", Operator: "Within"},
+		{Key: "k", Operator: metav1.LabelSelectorOpIn},
+		{Key: "no key", Operator: metav1.LabelSelectorOpNotIn, Values: long},
+		{Key: "no key", Operator: metav1.LabelSelectorOpIn, Values: long},
+		{Key: "k", Operator: metav1.LabelSelectorOpExists, Values: long},
 	} {
 		_, err := matcherOf(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{e}})
 		require.ErrorContains(t, err, "parsing: ", e)

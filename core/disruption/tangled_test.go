@@ -99,8 +99,13 @@ func TestATangledMemberIsLeftAlone(t *testing.T) {
 		demand                  func(int, string) func(*api.PodState)
 		want                    string
 	}{
-		{20, 10, 1000, apart, ""}, {160, 2, 100, apart, ""}, {160, 50, 10, apart, ""}, {160, 10, 1600, named, ""},
-		{160, 5, 1600, apart, why}, {160, 50, 1600, apart, why}, {160, 50, 1600, named, why},
+		{20, 10, 1000, apart, ""},
+		{160, 2, 100, apart, ""},
+		{160, 50, 10, apart, ""},
+		{160, 10, 1600, named, ""},
+		{160, 5, 1600, apart, why},
+		{160, 50, 1600, apart, why},
+		{160, 50, 1600, named, why},
 	} {
 		s := filled(c.nodes, c.terms, c.workloads, c.demand)
 		d := Decide(s)

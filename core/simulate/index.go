@@ -128,12 +128,10 @@ func (x *Index) addNodes() {
 		x.preferTaints = x.preferTaints || x.State.Cluster.Placing && slices.ContainsFunc(n.taints, prefersNone)
 		n.Settling = n.Pool != nil && s.Managed && s.Initialized && n.Pool.Settling(x.State.Now.Sub(QuietSince(s)))
 		x.fill(n)
+		n.Tangled = tangledOn(n.Node)
 		start := len(moved)
 		n.moving, moving = moving[:len(n.Pods)], moving[len(n.Pods):]
 		for j := range n.Pods {
-			if p := &n.Pods[j]; p.Tangled && p.Active && n.Tangled == nil {
-				n.Tangled = p
-			}
 			if p := &n.Pods[j]; p.Movable && !x.State.Cluster.Placing && x.CanMove(p) {
 				moved = append(moved, Moving{Pod: p, Links: PlainLinks, From: n})
 				n.moving[j] = true
@@ -146,6 +144,16 @@ func (x *Index) addNodes() {
 		slices.SortFunc(n.Movable, PlacedFirst)
 		x.Nodes[i], x.ByName[name] = n, n
 	}
+}
+
+// tangledOn is a pod on a node that is tangled, nil where none is.
+func tangledOn(n *cluster.Node) *cluster.Pod {
+	for i := range n.Pods {
+		if p := &n.Pods[i]; p.Tangled && p.Active {
+			return p
+		}
+	}
+	return nil
 }
 
 // QuietSince is the moment from which consolidateAfter counts.

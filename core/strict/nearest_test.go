@@ -51,8 +51,16 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "bca", 2}, {"ca", "abc", 3},
-		{"abcdef", "badcfe", 3}, {"kitten", "sitting", 3}, {"aaaa", "bbbb", 4},
+		{"", "", 0},
+		{"", "abc", 3},
+		{"abc", "", 3},
+		{"abc", "abc", 0},
+		{"abc", "acb", 1},
+		{"abc", "bca", 2},
+		{"ca", "abc", 3},
+		{"abcdef", "badcfe", 3},
+		{"kitten", "sitting", 3},
+		{"aaaa", "bbbb", 4},
 	} {
 		require.Equal(t, c.want, strict.Distance(c.a, c.b), "%q and %q", c.a, c.b)
 		require.Equal(t, c.want, strict.Distance(c.b, c.a), "%q and %q", c.b, c.a)

@@ -76,11 +76,13 @@ func (d *deadlines) SetWriteDeadline(until time.Time) error {
 func TestEachPieceOfAnAnswerHasItsTime(t *testing.T) {
 	t.Parallel()
 	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	var n int
+	var err error
 	Taken(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		n, err := io.WriteString(w, strings.Repeat("x", 4*piece+1))
-		require.NoError(t, err)
-		require.Equal(t, 4*piece+1, n)
+		n, err = io.WriteString(w, strings.Repeat("x", 4*piece+1))
 	}), time.Minute).ServeHTTP(d, httptest.NewRequest(http.MethodGet, "/", nil))
+	require.NoError(t, err)
+	require.Equal(t, 4*piece+1, n)
 	require.Equal(t, 5+1, d.set, "5 pieces, and what waits in the connection")
 	require.Len(t, d.Body.String(), 4*piece+1)
 }
@@ -90,11 +92,13 @@ func TestAnAnswerEndsWithItsRequest(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &ending{httptest.NewRecorder(), cancel}
+	var n int
+	var err error
 	Taken(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		n, err := io.WriteString(w, strings.Repeat("x", 4*piece))
-		require.ErrorIs(t, err, context.Canceled)
-		require.Equal(t, piece, n)
+		n, err = io.WriteString(w, strings.Repeat("x", 4*piece))
 	}), time.Minute).ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, piece, n)
 }
 
 // ending ends a request once something of its answer was written.
