@@ -35,8 +35,6 @@ const (
 	leastWatch = 30 * time.Minute
 	// takenWithin is for how long a piece of an answer waits for who asked.
 	takenWithin = 10 * time.Second
-	// roomWithin is for how long an answer waits for others to be taken.
-	roomWithin = 10 * time.Second
 )
 
 // Options of New.
@@ -186,12 +184,9 @@ func (f *Front) bounded(next http.Handler, long genericrequest.LongRunningReques
 			return
 		}
 		defer turn.Leave()
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), turnKey{}, turn)))
+		next.ServeHTTP(w, r.WithContext(turns.With(r.Context(), turn)))
 	})
 }
-
-// turnKey is where a context has the turn of a request.
-type turnKey struct{}
 
 // hold waits for room for an answer that holds these objects, which it has until it was taken.
 func hold(ctx context.Context, items ...*item) error {
@@ -199,18 +194,7 @@ func hold(ctx context.Context, items ...*item) error {
 	for _, one := range items {
 		bytes += int64(len(one.raw))
 	}
-	return roomFor(ctx, bytes)
-}
-
-// roomFor waits for room for so many bytes, which a request has until it was answered.
-func roomFor(ctx context.Context, bytes int64) error {
-	within := roomWithin
-	if until, has := ctx.Deadline(); has { // time is left to say that there was no room
-		within = min(within, time.Until(until)/2) //nolint:forbidigo // contexts go by the clock of the machine
-	}
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	return ctx.Value(turnKey{}).(*turns.Turn).Hold(ctx, bytes)
+	return turns.Hold(ctx, turns.Answered, bytes)
 }
 
 // noted keeps token and address of a request, and ends it with the front.
@@ -295,7 +279,10 @@ func (f *Front) serve(w http.ResponseWriter, r *http.Request) {
 		f.missing(w, r, info)
 		return
 	}
-	sent, err := sized(r, info, k.GroupVersionKind)
+	sent, err := r, error(nil)
+	if !reading[info.Verb] {
+		sent, err = bounds.Sized(r, k.GroupVersionKind, info.Verb == "create" || info.Verb == "update" || info.Verb == "patch") // others send options alone
+	}
 	switch {
 	case err != nil:
 		f.refuse(w, r, err)

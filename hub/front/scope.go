@@ -3,6 +3,7 @@ package front
 import (
 	"fmt"
 
+	"flotilla/hub/front/bounds"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +38,7 @@ func (f *Front) newScope(k *kind, table rest.TableConvertor) (*handlers.RequestS
 		Creater: anyCreator{}, Convertor: convert, UnsafeConvertor: patchable{convert}, Defaulter: noDefaults{}, Typer: newTyper(),
 		EquivalentResourceMapper: runtime.NewEquivalentResourceRegistry(), Authorizer: f, TableConvertor: table,
 		Resource: k.groupVersionResource(), Kind: k.GroupVersionKind, HubGroupVersion: k.GroupVersion(), MetaGroupVersion: metav1.SchemeGroupVersion,
-		MaxRequestBodyBytes: mostBody,
+		MaxRequestBodyBytes: bounds.MostBody,
 	}
 	var err error
 	scope.FieldManager, err = managedfields.NewDefaultCRDFieldManager(k.types(), convert, noDefaults{}, anyCreator{}, k.GroupVersionKind, k.GroupVersion(), "", nil)

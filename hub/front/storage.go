@@ -20,6 +20,8 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"flotilla/core/api"
+	"flotilla/hub/front/bounds"
+	"flotilla/hub/front/turns"
 )
 
 // tries bounds how often a change is decided again after the object changed under it.
@@ -184,6 +186,11 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 
 // Create makes an object.
 func (s *storage) Create(ctx context.Context, o runtime.Object, judge rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	leave, err := turns.Stay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	u := o.(*unstructured.Unstructured)
 	encodeWords(u)
 	if u.GetName() == "" && u.GetGenerateName() != "" {
@@ -211,6 +218,11 @@ func dry(run []string) bool { return len(run) > 0 }
 func (s *storage) Update(
 	ctx context.Context, name string, info rest.UpdatedObjectInfo, may rest.ValidateObjectFunc, judge rest.ValidateObjectUpdateFunc, make bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
+	leave, err := turns.Stay(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer leave()
 	for try := 1; ; try++ {
 		now, err := s.current(ctx, name)
 		if err != nil {
@@ -256,7 +268,7 @@ func (s *storage) changed(ctx context.Context, now *item, info rest.UpdatedObjec
 	if p := info.Preconditions(); p != nil && !meets(p, now.object) {
 		return nil, s.conflict(name)
 	}
-	if err := mergeable(ctx, now.object.Object); err != nil {
+	if err := bounds.Mergeable(ctx, now.object.Object); err != nil {
 		return nil, err
 	}
 	wanted, err := info.UpdatedObject(ctx, now.object.DeepCopy())
@@ -389,6 +401,11 @@ func (s *storage) shown(u *unstructured.Unstructured, result *api.ApplyResult) (
 
 // Delete has an object deleted, at once or once members confirmed it.
 func (s *storage) Delete(ctx context.Context, name string, judge rest.ValidateObjectFunc, o *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	leave, err := turns.Stay(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer leave()
 	now, err := s.current(ctx, name)
 	if err != nil {
 		return nil, false, err
@@ -438,6 +455,11 @@ func (s *storage) ref(u *unstructured.Unstructured) api.ObjectRef {
 func (s *storage) DeleteCollection(
 	ctx context.Context, judge rest.ValidateObjectFunc, o *metav1.DeleteOptions, which *metainternalversion.ListOptions,
 ) (runtime.Object, error) {
+	leave, err := turns.Stay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	found, err := s.List(ctx, which)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func TestAnAnswerThatNobodyTakesEnds(t *testing.T) {
 	for _, two := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP2 %t", two), func(t *testing.T) {
 			t.Parallel()
-			server, ended := unread(t, 100*time.Millisecond, two)
+			server, ended := unread(t, time.Second, two)
 			answer, err := server.Client().Get(server.URL)
 			require.NoError(t, err)
 			require.Equal(t, two, answer.ProtoMajor == 2)

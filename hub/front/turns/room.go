@@ -9,36 +9,26 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// mostAnswers is how many bytes of objects the answers that are under way hold at most, and those of one person a quarter.
-const mostAnswers = 128 << 20
+// Room is what requests hold bytes of while they are worked on. They take it in this order, so that none waits for who waits for it.
+type Room int
 
-// Turn is one request or watch of a person, with what its answer holds.
-type Turn struct {
-	of     *Turns
-	person string
-	bytes  int64 // of the room for answers
-}
+// Rooms for what was sent, for what became of it, and for the objects of answers.
+const (
+	Sent Room = iota
+	Decoded
+	Answered
+	countRooms
+)
 
-// Hold waits until there is room for an answer that holds so many bytes, and has it until the turn ends. An answer that holds more than
-// one person may waits until it is the only one of theirs. Where ctx ends before, the error is a refusal as the Kubernetes API gives it.
-func (t *Turn) Hold(ctx context.Context, bytes int64) error {
-	bytes = min(bytes, t.of.answers.ofOne-t.bytes)
-	if err := t.of.answers.enter(ctx, t.person, bytes); err != nil {
-		return err
-	}
-	t.bytes += bytes
-	return nil
-}
+type rooms [countRooms]*room
 
-// Leave ends the turn.
-func (t *Turn) Leave() {
-	t.of.answers.leave(t.person, t.bytes)
-	t.of.left(t.person)
-}
+// mostHeld is how many bytes there are of a room at most, of which one person has a quarter.
+const mostHeld = 128 << 20
 
-// room is for so many bytes at once, of one person and of all.
+// room is for so many bytes at once, of one request, of one person and of all.
 type room struct {
-	ofOne, most int64
+	what              string
+	once, ofOne, most int64
 
 	mu      sync.Mutex
 	people  map[string]int64
@@ -53,8 +43,10 @@ type guest struct {
 	in     chan struct{}
 }
 
-func newRoom(ofOne, most int64) *room {
-	return &room{ofOne: ofOne, most: most, people: map[string]int64{}}
+// newRoom is for so many of a person at once that hold the most that one request may.
+func newRoom(what string, atOnce int64) *room {
+	const ofOne = mostHeld / partOfOne
+	return &room{what: what, once: ofOne / atOnce, ofOne: ofOne, most: mostHeld, people: map[string]int64{}}
 }
 
 // enter waits for room until ctx ends.
@@ -83,8 +75,8 @@ func (r *room) refuse(g *guest) error {
 	r.waiting = slices.Delete(r.waiting, at, at+1)
 	r.admit() // who waited behind them
 	return apierrors.NewTooManyRequests(fmt.Sprintf(
-		"found answers under way that hold %d bytes of %s and %d of all, expected room for %d more below %d and %d: take those first, or ask for less at once",
-		r.people[g.person], g.person, r.all, g.bytes, r.ofOne, r.most), RetryAfter)
+		"found %s under way that hold %d bytes of %s and %d of all, expected room for %d more below %d and %d: end those first, or ask for less at once",
+		r.what, r.people[g.person], g.person, r.all, g.bytes, r.ofOne, r.most), RetryAfter)
 }
 
 // leave gives room back.

@@ -23,11 +23,11 @@ type All struct{ Watching, Reading, Writing *Turns }
 
 // NewAll returns turns that nobody has.
 func NewAll() *All {
-	answers := newRoom(mostAnswers/partOfOne, mostAnswers)
+	all := &rooms{Sent: newRoom("bodies", 1), Decoded: newRoom("decoded bodies", 1), Answered: newRoom("answers", 2)}
 	return &All{
-		Watching: newTurns("watches", mostWatchesOfOne, mostWatches, answers),
-		Reading:  newTurns("reading requests", mostReading/partOfOne, mostReading, answers),
-		Writing:  newTurns("writing requests", mostWriting/partOfOne, mostWriting, answers),
+		Watching: newTurns("watches", mostWatchesOfOne, mostWatches, all),
+		Reading:  newTurns("reading requests", mostReading/partOfOne, mostReading, all),
+		Writing:  newTurns("writing requests", mostWriting/partOfOne, mostWriting, all),
 	}
 }
 
@@ -35,15 +35,15 @@ func NewAll() *All {
 type Turns struct {
 	what        string
 	ofOne, most int
-	answers     *room
+	rooms       *rooms
 
 	mu     sync.Mutex
 	people map[string]int
 	all    int
 }
 
-func newTurns(what string, ofOne, most int, answers *room) *Turns {
-	return &Turns{what: what, ofOne: ofOne, most: most, answers: answers, people: map[string]int{}}
+func newTurns(what string, ofOne, most int, all *rooms) *Turns {
+	return &Turns{what: what, ofOne: ofOne, most: most, rooms: all, people: map[string]int{}}
 }
 
 // Enter counts one more of a person, until they leave. The error is a refusal as the Kubernetes API gives it.
@@ -56,7 +56,7 @@ func (c *Turns) Enter(person string) (*Turn, error) {
 	}
 	c.all++
 	c.people[person]++
-	return &Turn{of: c, person: person}, nil
+	return &Turn{of: c, person: person, works: 1}, nil
 }
 
 func (c *Turns) left(person string) {
