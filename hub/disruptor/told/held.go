@@ -15,6 +15,7 @@ type State struct {
 	// read says that the view has it, warned that it was found to be unreadable.
 	read, warned bool
 	head         *head // nil before it was needed
+	weight       int64 // of one that the view had no room for
 }
 
 // put holds a state in place of the one before.

@@ -26,6 +26,8 @@ type Nodes struct {
 	// shared is what their values are kept in.
 	shared  *Interner
 	weights weights
+	// crowded are states that the view had no room for, by node: they are read once it has.
+	crowded map[string]*State
 }
 
 // Of are nodes of which nothing was told, that share values with those of others. What the view has of them takes about so many bytes at most,
@@ -81,6 +83,7 @@ func (n *Nodes) Lay() bool {
 	}
 	n.View = cluster.NewView()
 	n.weights.clear()
+	n.crowded = nil
 	n.Version++
 	return true
 }
@@ -89,6 +92,7 @@ func (n *Nodes) Lay() bool {
 // the view decides.
 func (n *Nodes) Lift() (r Reading) {
 	for _, a := range n.take() {
+		delete(n.crowded, a.Node)
 		if a.Gone {
 			n.forget(a.Node)
 			n.Version++
@@ -115,6 +119,7 @@ func (n *Nodes) Lift() (r Reading) {
 func (n *Nodes) Fold() Reading {
 	r := n.Lift()
 	n.readThose(&r, func(string) bool { return true })
+	n.readCrowded(&r)
 	return r
 }
 

@@ -3,6 +3,8 @@ package told
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"flotilla/core/api"
 )
@@ -25,6 +27,20 @@ type Fault struct {
 func (n *Nodes) readThose(r *Reading, of func(node string) bool) {
 	for _, s := range n.unread(of) {
 		n.read(r, s)
+	}
+}
+
+// readCrowded decodes what the view had no room for, and has now.
+func (n *Nodes) readCrowded(r *Reading) {
+	if len(n.crowded) == 0 {
+		return
+	}
+	n.weights.only(n.View.Cluster.Nodes)
+	for _, node := range slices.Sorted(maps.Keys(n.crowded)) {
+		if s := n.crowded[node]; n.weights.fit(node, s.weight) == nil {
+			delete(n.crowded, node)
+			n.read(r, s)
+		}
 	}
 }
 
@@ -62,12 +78,22 @@ func (n *Nodes) decode(s *State) (news bool, err error) {
 		decode = n.decodeInventory
 	}
 	if err := n.weights.fit(s.Node, weight); err != nil {
+		n.crowd(s, weight)
 		return false, err
 	}
 	if news, err = decode(s, body); news {
 		n.weights.set(s.Node, weight)
 	}
 	return news, err
+}
+
+// crowd has a state wait for room in the view.
+func (n *Nodes) crowd(s *State, weight int64) {
+	if n.crowded == nil {
+		n.crowded = map[string]*State{}
+	}
+	s.weight = weight
+	n.crowded[s.Node] = s
 }
 
 func (n *Nodes) decodeInventory(s *State, body []byte) (news bool, err error) {

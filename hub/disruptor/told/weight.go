@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"flotilla/core/api"
+	"flotilla/core/cluster"
 )
 
 // perValue is what a value in JSON takes at most once it is decoded, in bytes: an empty object in a list becomes a whole struct.
@@ -46,6 +47,15 @@ func (w *weights) set(node string, weight int64) {
 		w.of = map[string]int64{}
 	}
 	w.of[node] = weight
+}
+
+// only notes that the view has nothing of nodes that are not among these: an inventory takes away those that it does not name.
+func (w *weights) only(nodes map[string]*cluster.Node) {
+	for node := range w.of {
+		if nodes[node] == nil && node != inventory {
+			w.set(node, 0)
+		}
+	}
 }
 
 // clear notes that the view has nothing.
