@@ -3,7 +3,6 @@ package front
 import (
 	"fmt"
 
-	"flotilla/hub/front/bounds"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"flotilla/hub/front/bounds"
 )
 
 // mostCopied is how many bytes the copies of one JSON patch add at most, as in Kubernetes.
