@@ -74,6 +74,36 @@ func TestATangledPodStays(t *testing.T) {
 	require.Empty(t, simulate.NewIndex(s).Waiting, "nobody knows where it fits")
 }
 
+// A workload in each of thousands of namespaces that keeps its own pods apart, by a label that all of them bear, makes no member tangled.
+func TestNamespacesThatShareALabelAreDecided(t *testing.T) {
+	const spaces, nodes = 3000, 120
+	primary := map[string]string{"app.kubernetes.io/component": "primary"}
+	apart := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: primary}}
+	wished := apart
+	wished.TopologyKey = corev1.LabelTopologyZone
+	affinity := &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution:  []corev1.PodAffinityTerm{apart},
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: wished}},
+	}}
+	s := benchState(nodes, true)
+	for i, name := range s.Cluster.Names() {
+		state := *s.Cluster.Nodes[name].State
+		state.Pods = nil
+		for k := i; k < 2*spaces; k += nodes {
+			state.Pods = append(state.Pods, simulatetest.Pod(fmt.Sprint("p", k), 78, func(p *api.PodState) {
+				p.Namespace, p.Labels, p.Affinity = fmt.Sprint("s", k/2), primary, affinity
+			}))
+		}
+		s.Cluster.Set(&state)
+	}
+	require.Empty(t, simulate.NewIndex(s).Tangled())
+	d := Decide(s)
+	require.Empty(t, d.Stale)
+	for _, v := range d.Verdicts {
+		require.NotContains(t, codes(d, v.Node), CodeTangled)
+	}
+}
+
 // A member whose pods demand more of each other than is followed is left alone, and says why; pods of one workload, which demand the
 // same, do not make it so.
 func TestATangledMemberIsLeftAlone(t *testing.T) {

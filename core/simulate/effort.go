@@ -6,13 +6,15 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // else of all others would hold up the decisions about others for minutes.
 type effort struct{ made, asked int }
 
-// Pods of a workload demand the same, and most selectors name a label that few pods bear: thousands of workloads stay far below.
+// Pods of one shape share their terms. A term that demands a label is held only against pods with that label, and one of named
+// namespaces only against pods in them: thousands of workloads stay far below. A term that demands no label is held against every
+// pod of its namespaces.
 const (
-	// mostMade is how many terms of pods are read, one for each shape of pods.
+	// mostMade is how many terms of shapes of pods are read. A term is read again with each softer step of its shape.
 	mostMade = 50_000
-	// mostAsked is how often a term is held against a pod, or counts one.
+	// mostAsked is how often a term is held against pods of one shape and labels, or counts a pod.
 	mostAsked = 6_000_000
-	// aTerm is how many values of a selector take as long as a term.
+	// aTerm is how many values of a selector, or namespaces of a term, take as long as a term.
 	aTerm = 16
 )
 

@@ -233,6 +233,7 @@ func (x *Index) termSpaces(p *cluster.Pod, term *corev1.PodAffinityTerm) []strin
 	if len(term.Namespaces) == 0 && term.NamespaceSelector == nil {
 		return []string{p.State.Namespace}
 	}
+	x.made += len(term.Namespaces) / aTerm
 	spaces := slices.Clone(term.Namespaces)
 	if s := term.NamespaceSelector; s != nil {
 		x.made += len(x.State.Cluster.Spaces) / aTerm

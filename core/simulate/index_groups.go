@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/selection"
 
 	"flotilla/core/capacity"
 	"flotilla/core/cluster"
@@ -105,12 +104,8 @@ func (x *Index) askGroups() {
 
 // keepAway makes the groups by which others see a pod's required anti-affinity.
 func (x *Index) keepAway(p *cluster.Pod) {
-	a := p.State.Affinity
-	if a == nil || a.PodAntiAffinity == nil || p.Tangled || x.made > mostMade {
-		return
-	}
-	terms := a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	if len(terms) == 0 {
+	terms := keptAway(p)
+	if len(terms) == 0 || p.Tangled || x.made > mostMade {
 		return
 	}
 	if s := x.shapeOf(p); s.keeps == nil {
@@ -118,6 +113,14 @@ func (x *Index) keepAway(p *cluster.Pod) {
 			s.keeps = append(s.keeps, x.termGroup(ownersGroup, p, &terms[i]))
 		}
 	}
+}
+
+// keptAway are the terms of a pod's required anti-affinity, which others heed too.
+func keptAway(p *cluster.Pod) []corev1.PodAffinityTerm {
+	if a := p.State.Affinity; a != nil && a.PodAntiAffinity != nil {
+		return a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	}
+	return nil
 }
 
 // knowDomains tells every group which domains there are: those of types that pools may buy, and
@@ -178,41 +181,6 @@ func poolDomains(p *capacity.Pool, key string) map[string]bool {
 		}
 	}
 	return out
-}
-
-// groupLookup finds the groups that may select a pod without asking all of them.
-type groupLookup struct {
-	byLabel map[[2]string][]*group // by one label that the selector demands
-	rest    []*group
-	keys    []string // of the labels that selectors read, sorted
-}
-
-func newGroupLookup(groups []*group) groupLookup {
-	l := groupLookup{byLabel: map[[2]string][]*group{}}
-	keys := map[string]bool{}
-	for _, g := range groups {
-		requirements, _ := g.selector.Requirements()
-		for i := range requirements {
-			keys[requirements[i].Key()] = true
-		}
-		if label, ok := demanded(g); ok {
-			l.byLabel[label] = append(l.byLabel[label], g)
-		} else {
-			l.rest = append(l.rest, g)
-		}
-	}
-	l.keys = slices.Sorted(maps.Keys(keys))
-	return l
-}
-
-func demanded(g *group) ([2]string, bool) {
-	requirements, _ := g.selector.Requirements()
-	for _, r := range requirements {
-		if (r.Operator() == selection.In || r.Operator() == selection.Equals) && r.Values().Len() == 1 {
-			return [2]string{r.Key(), r.Values().List()[0]}, true
-		}
-	}
-	return [2]string{}, false
 }
 
 // count adds a pod to the groups that count it where it is.

@@ -74,24 +74,18 @@ func (x *Index) relate(p *cluster.Pod, s *shape) *links {
 	if s.variant != nil {
 		l.Variant = s.variant
 	}
-	add := func(groups []*group) {
-		for _, g := range groups {
-			if x.asked += g.weight; x.asked > mostAsked {
-				return
-			}
-			switch {
-			case !g.selects(p):
-			case g.kind == ownersGroup:
-				l.Avoids = append(l.Avoids, g)
-			default:
-				l.counted = append(l.counted, g)
-			}
+	for g := range x.lookup.about(p) {
+		if x.asked += g.weight; x.asked > mostAsked {
+			break
+		}
+		switch {
+		case !g.selects(p):
+		case g.kind == ownersGroup:
+			l.Avoids = append(l.Avoids, g)
+		default:
+			l.counted = append(l.counted, g)
 		}
 	}
-	for k, v := range p.State.Labels {
-		add(x.lookup.byLabel[[2]string{k, v}])
-	}
-	add(x.lookup.rest)
 	byRank := func(a, b *group) int { return a.rank - b.rank }
 	slices.SortFunc(l.counted, byRank)
 	slices.SortFunc(l.Avoids, byRank)
