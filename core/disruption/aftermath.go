@@ -81,7 +81,10 @@ func aftermathOf(x *simulate.Index, going []*departure, moves []simulate.Move, p
 // why none takes it.
 func (a *aftermath) place(p *cluster.Pod, own []*simulate.ExistingNode) (to, nowhere string) {
 	m := a.moving[p]
-	if m == nil {
+	switch {
+	case m == nil && p.Tangled:
+		return "", "it has more terms of affinity and spread than are followed"
+	case m == nil:
 		return "", simulate.NoClaim
 	}
 	if a.run.SettlePinned(m) {

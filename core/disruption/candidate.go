@@ -10,7 +10,6 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
-	"flotilla/core/cluster"
 	"flotilla/core/simulate"
 )
 
@@ -104,9 +103,6 @@ func standing(x *simulate.Index, n *simulate.ExistingNode) (Refusal, bool) {
 		return refuse(CodePoolUnknown, "no instance type is known for NodePool %s", n.Node.Pool)
 	case n.Pool.Protected:
 		return refuse(CodePoolProtected, "NodePool %s has the annotation %s in its template", n.Pool.Name, api.AnnotationDoNotDisrupt)
-	case n.Tangled != nil:
-		return Refusal{Code: CodeTangled, About: n.Tangled.Key, Message: fmt.Sprintf("pod %s has more than %d terms of affinity and spread, or names more than %d values in them: where it could go is not followed",
-			n.Tangled.Key, cluster.MaxTerms, cluster.MaxTermValues)}, true
 	case now.Before(x.State.Backoffs[s.Name]):
 		return refuse(CodeBackoff, "the last disruption of the node failed; it is left alone until %s", x.State.Backoffs[s.Name].UTC().Format(time.RFC3339))
 	}

@@ -19,10 +19,24 @@ func hindered(x *simulate.Index, n *simulate.ExistingNode) (Refusal, time.Time) 
 			return Refusal{Code: CodePodProtected, Message: message, About: p.Key}, until
 		}
 	}
+	if refusal := tangled(n); refusal.Code != "" {
+		return refusal, time.Time{}
+	}
 	if len(x.State.Cluster.Budgets) == 0 {
 		return Refusal{}, time.Time{}
 	}
 	return withheld(x, n), time.Time{}
+}
+
+// tangled returns the pod of a node that needs another place and demands more of it than is followed.
+func tangled(n *simulate.ExistingNode) Refusal {
+	for i := range n.Pods {
+		if p := &n.Pods[i]; p.Tangled && p.Movable {
+			return Refusal{Code: CodeTangled, About: p.Key, Message: fmt.Sprintf("pod %s has more than %d terms of affinity and spread, or names more than %d values in them: where it could go is not followed",
+				p.Key, cluster.MaxTerms, cluster.MaxTermValues)}
+		}
+	}
+	return Refusal{}
 }
 
 // withheld returns the PodDisruptionBudget that lets no pod of a node go, or the pod that two of them cover.

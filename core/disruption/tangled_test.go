@@ -40,7 +40,7 @@ func named(terms int, of string) func(*api.PodState) {
 	}
 }
 
-// A pod with more terms than are followed keeps its node, also where no protection would, and no pod is put beside it.
+// A pod with more terms than are followed keeps its node from being emptied and consolidated, and no pod is put beside it.
 func TestATangledPodStays(t *testing.T) {
 	slack := func(terms int) *simulate.State {
 		fix := simulatetest.Member{
@@ -63,15 +63,117 @@ func TestATangledPodStays(t *testing.T) {
 		}
 	}
 	s := slack(cluster.MaxTerms + 1)
-	s.Cluster.Nodes["n1"].State.TerminationGracePeriod = "1h"
-	s.Cluster.Nodes["n1"].State.ProviderDrift = "ImageVersionDrift"
-	require.Contains(t, codes(Decide(s), "n1"), CodeTangled)
-	x := simulate.NewIndex(s)
-	require.Empty(t, x.ByName["n1"].Movable)
-	require.NotContains(t, x.Order, x.ByName["n1"])
+	require.Empty(t, simulate.NewIndex(s).ByName["n1"].Movable)
 	waits := simulatetest.Pod("w", 100, apart(cluster.MaxTerms+1, "c"))
 	s.Cluster.Pending = append(s.Cluster.Pending, s.Cluster.NewPod(&waits))
 	require.Empty(t, simulate.NewIndex(s).Waiting, "nobody knows where it fits")
+}
+
+// A pod with too many terms holds drift and expiry as a protected pod does: not where the node has a terminationGracePeriod, and not
+// where it expires by force.
+func TestATangledPodHoldsNoNodeForGood(t *testing.T) {
+	for name, c := range map[string]struct {
+		method string
+		change func(*api.NodeState)
+		pool   func(*api.NodePool)
+		forced bool
+	}{
+		"drift":  {method: MethodDrift, change: func(n *api.NodeState) { n.ProviderDrift = "ImageVersionDrift" }},
+		"static": {method: MethodStaticDrift, change: func(n *api.NodeState) { n.ProviderDrift = "ImageVersionDrift" }, pool: func(p *api.NodePool) { p.Spec.Replicas = new(int32(1)) }},
+		"expiry": {method: MethodExpired, change: func(n *api.NodeState) { n.ExpireAfter = "1h" }},
+		"forceful expiry": {method: MethodExpired, change: func(n *api.NodeState) { n.ExpireAfter = "1h" }, forced: true, pool: func(p *api.NodePool) {
+			p.Annotations = map[string]string{api.AnnotationExpiration: api.ExpirationForceful}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, period := range []string{"", "1h"} {
+				pool := simulatetest.Pool("a")
+				if c.pool != nil {
+					c.pool(pool)
+				}
+				tangled, other := simulatetest.Node("n1", "d4", "z-a", "a", simulatetest.Pod("p", 100, apart(cluster.MaxTerms+1, "c"))), simulatetest.Node("n2", "d4", "z-a", "")
+				tangled.TerminationGracePeriod = period
+				c.change(tangled)
+				fix := simulatetest.Member{Nodes: []*api.NodeState{tangled, other}, Pools: []*api.NodePool{pool}}
+				d := Decide(fix.State())
+				if period == "" && !c.forced {
+					require.Empty(t, d.Commands)
+					require.Contains(t, codes(d, "n1"), CodeTangled)
+					continue
+				}
+				require.Len(t, d.Commands, 1)
+				require.Equal(t, []string{"n1"}, d.Commands[0].Nodes)
+				require.Equal(t, c.method, d.Commands[0].Method)
+			}
+		})
+	}
+}
+
+// What a pod with too many terms demands beside required anti-affinity keeps no pod away, and one that belongs to its node needs no
+// other place: it keeps its node from nothing.
+func TestWhatATangledPodKeepsAway(t *testing.T) {
+	wishes := func(p *api.PodState) {
+		a := &corev1.NodeAffinity{}
+		for range cluster.MaxTerms + 1 {
+			a.PreferredDuringSchedulingIgnoredDuringExecution = append(a.PreferredDuringSchedulingIgnoredDuringExecution, corev1.PreferredSchedulingTerm{Weight: 1})
+		}
+		p.Affinity = &corev1.Affinity{NodeAffinity: a}
+	}
+	both := func(p *api.PodState) {
+		simulatetest.Apart("nobody", corev1.LabelHostname)(p)
+		away := p.Affinity.PodAntiAffinity
+		wishes(p)
+		p.Affinity.PodAntiAffinity = away
+	}
+	ended := func(p *api.PodState) { apart(cluster.MaxTerms+1, "c")(p); p.Phase = "Succeeded" }
+	for name, c := range map[string]struct {
+		owner       string
+		demand      func(*api.PodState)
+		stays, shut bool
+	}{
+		"apart":               {"ReplicaSet", apart(cluster.MaxTerms+1, "c"), true, true},
+		"apart once":          {"ReplicaSet", both, true, true},
+		"wishes":              {"ReplicaSet", wishes, true, false},
+		"ended":               {"ReplicaSet", ended, false, false},
+		"a daemon, apart":     {"DaemonSet", apart(cluster.MaxTerms+1, "c"), false, true},
+		"a daemon, wishes":    {"DaemonSet", wishes, false, false},
+		"a mirror pod, apart": {"Node", both, false, true},
+		"a mirror pod":        {"Node", wishes, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			odd := simulatetest.Pod("odd", 100, c.demand, func(p *api.PodState) { p.Owner = c.owner })
+			fix := simulatetest.Member{
+				Nodes: []*api.NodeState{simulatetest.Node("n1", "d4", "z-a", "a", simulatetest.Pod("p", 100), odd), simulatetest.Node("n2", "d4", "z-a", "")},
+				Pools: []*api.NodePool{simulatetest.Pool("a")},
+			}
+			s := fix.State()
+			x := simulate.NewIndex(s)
+			require.Equal(t, !c.shut, slices.Contains(x.Order, x.ByName["n1"]), "pods are put beside it")
+			d := Decide(s)
+			if c.stays {
+				require.Empty(t, d.Commands)
+				require.Contains(t, codes(d, "n1"), CodeTangled)
+				return
+			}
+			require.Len(t, d.Commands, 1)
+			require.Equal(t, []string{"n1"}, d.Commands[0].Nodes)
+		})
+	}
+}
+
+// A pod that is killed although it has too many terms is not said to go anywhere, and not to lack a volume.
+func TestWhereATangledPodGoesIsNotSaid(t *testing.T) {
+	odd := simulatetest.Pod("odd", 100, apart(cluster.MaxTerms+1, "c"), func(p *api.PodState) {
+		p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
+	})
+	n := simulatetest.Node("n1", "d4", "z-a", "a", odd)
+	n.TerminationGracePeriod, n.ProviderDrift = "1h", "ImageVersionDrift"
+	fix := simulatetest.Member{Nodes: []*api.NodeState{n, simulatetest.Node("n2", "d4", "z-a", "")}, Pools: []*api.NodePool{simulatetest.Pool("a")}}
+	d := Decide(fix.State())
+	require.Len(t, d.Commands, 1)
+	require.Len(t, d.Commands[0].Killed, 1)
+	require.Empty(t, d.Commands[0].Killed[0].To)
+	require.Equal(t, "it has more terms of affinity and spread than are followed", d.Commands[0].Killed[0].Nowhere)
 }
 
 // A workload in each of thousands of namespaces that keeps its own pods apart, by a label that all of them bear, makes no member tangled.

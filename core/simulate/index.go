@@ -42,13 +42,13 @@ type ExistingNode struct {
 	Deleting bool
 	gone     bool // for the length of a simulation
 	Settling bool // still within its pool's consolidateAfter
-	// Tangled is a pod on it that keeps others away nobody knows how: no pod is put beside it.
-	Tangled *cluster.Pod
-	Free    []int64
-	ports   []api.HostPort
-	volumes map[string]map[string]bool // IDs by driver
-	Movable []*Moving
-	moving  []bool // by pod, whether it is among Movable
+	// unshared says that a pod on it keeps others away nobody knows how: no pod is put beside it.
+	unshared bool
+	Free     []int64
+	ports    []api.HostPort
+	volumes  map[string]map[string]bool // IDs by driver
+	Movable  []*Moving
+	moving   []bool // by pod, whether it is among Movable
 	// taken counts the pods that the current simulation put here.
 	taken int
 }
@@ -128,7 +128,7 @@ func (x *Index) addNodes() {
 		x.preferTaints = x.preferTaints || x.State.Cluster.Placing && slices.ContainsFunc(n.taints, prefersNone)
 		n.Settling = n.Pool != nil && s.Managed && s.Initialized && n.Pool.Settling(x.State.Now.Sub(QuietSince(s)))
 		x.fill(n)
-		n.Tangled = tangledOn(n.Node)
+		n.unshared = keepsUnknown(n.Pods)
 		start := len(moved)
 		n.moving, moving = moving[:len(n.Pods)], moving[len(n.Pods):]
 		for j := range n.Pods {
@@ -146,14 +146,14 @@ func (x *Index) addNodes() {
 	}
 }
 
-// tangledOn is a pod on a node that is tangled, nil where none is.
-func tangledOn(n *cluster.Node) *cluster.Pod {
-	for i := range n.Pods {
-		if p := &n.Pods[i]; p.Tangled && p.Active {
-			return p
+// keepsUnknown reports whether one of the pods keeps others away by terms that are not followed.
+func keepsUnknown(pods []cluster.Pod) bool {
+	for i := range pods {
+		if p := &pods[i]; p.Tangled && p.Active && len(keptAway(p)) > 0 {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // QuietSince is the moment from which consolidateAfter counts.
@@ -291,7 +291,7 @@ func (x *Index) addWaiting() {
 // pin remembers where pods on their way were promised a place.
 func (x *Index) pin(ms []*Moving) {
 	for _, m := range ms {
-		if n := x.ByName[x.State.Promised[m.Key]]; n != nil && !n.Deleting && n.Tangled == nil {
+		if n := x.ByName[x.State.Promised[m.Key]]; n != nil && !n.Deleting && !n.unshared {
 			m.Pin, x.pinned = n, true
 		}
 	}
@@ -299,7 +299,7 @@ func (x *Index) pin(ms []*Moving) {
 
 func (x *Index) orderNodes() {
 	for _, n := range x.Nodes {
-		if !n.Deleting && n.Tangled == nil {
+		if !n.Deleting && !n.unshared {
 			x.Order = append(x.Order, n)
 		}
 	}
