@@ -38,15 +38,18 @@ func tangled(s *api.PodState) bool {
 	return t.terms > MaxTerms || t.values > MaxTermValues
 }
 
-func (t *tangle) add(s *metav1.LabelSelector, more int) {
-	t.values += more
+func (t *tangle) add(s *metav1.LabelSelector, more int) { t.values += ValuesOf(s) + more }
+
+// ValuesOf is how much a label selector names: requirements, and values of them.
+func ValuesOf(s *metav1.LabelSelector) (values int) {
 	if s == nil {
-		return
+		return 0
 	}
-	t.values += len(s.MatchLabels) + len(s.MatchExpressions)
+	values = len(s.MatchLabels) + len(s.MatchExpressions)
 	for i := range s.MatchExpressions {
-		t.values += len(s.MatchExpressions[i].Values)
+		values += len(s.MatchExpressions[i].Values)
 	}
+	return values
 }
 
 func (t *tangle) pods(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {

@@ -1,6 +1,10 @@
 package simulate
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/cluster"
+)
 
 // effort is what it takes to know how pods keep each other near and away. It is bounded: a member whose pods all demand something
 // else of all others would hold up the decisions about others for minutes.
@@ -27,13 +31,4 @@ func (e *effort) Tangled() string {
 }
 
 // weightOf is how long a selector takes, in terms of few values.
-func weightOf(s *metav1.LabelSelector) int {
-	if s == nil {
-		return 1
-	}
-	values := len(s.MatchLabels)
-	for i := range s.MatchExpressions {
-		values += 1 + len(s.MatchExpressions[i].Values)
-	}
-	return 1 + values/aTerm
-}
+func weightOf(s *metav1.LabelSelector) int { return 1 + cluster.ValuesOf(s)/aTerm }
