@@ -65,10 +65,7 @@ type Service struct {
 	stats    map[string]*verbStats
 	asked
 	forwards
-
-	mu      sync.Mutex
-	closed  bool
-	running sync.WaitGroup
+	serving
 }
 
 // verbStats is what `nats micro stats` shows as data of an endpoint: requests run beside each other,
@@ -94,6 +91,7 @@ func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Hand
 	verbs = maps.Clone(verbs)
 	verbs[api.VerbKey] = s.tellKey
 	s.asked = asked{verbs: verbs, ofHubs: o.OfHubs}
+	s.begin(ctx)
 	for verb := range verbs {
 		s.stats[verb] = &verbStats{}
 	}
@@ -136,18 +134,6 @@ func (s *Service) showStats(e *micro.Endpoint) any {
 	}
 }
 
-// Stop takes no new request, answers those that run, and returns.
-func (s *Service) Stop() {
-	if err := s.micro.Stop(); err != nil {
-		s.conn.Log.Warn().Err(err).Msg("stopping the service")
-	}
-	s.stopForwards()
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	s.running.Wait()
-}
-
 // endpoint hands each request to a goroutine of its own, which waits for its turn. What is too much is refused.
 func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Handler {
 	return micro.HandlerFunc(func(r micro.Request) {
@@ -171,7 +157,7 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 			return
 		}
 		go func() {
-			defer s.running.Done()
+			defer s.leave()
 			s.handle(ctx, line, verb, h, by, r)
 		}()
 	})
@@ -179,7 +165,14 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 
 // handle answers one request when its turn has come.
 func (s *Service) handle(ctx context.Context, joined *places.Line, verb string, h Handler, by api.Caller, r micro.Request) {
-	ran, _ := s.places.Enter(context.WithoutCancel(ctx), by.Name) // it always comes in
+	ctx, end := s.within(ctx)
+	defer end()
+	ran, err := s.places.Enter(ctx, by.Name)
+	if err != nil {
+		s.places.Leave(joined)
+		s.answer(verb, r, "", nil, notLeading())
+		return
+	}
 	leave := sync.OnceFunc(func() { ran(); s.places.Leave(joined) })
 	defer leave()
 	began := time.Now()
@@ -188,7 +181,7 @@ func (s *Service) handle(ctx context.Context, joined *places.Line, verb string, 
 	if err == nil {
 		value, err = s.run(context.WithValue(ctx, place{}, leave), h, by, r, text)
 	}
-	s.answer(verb, r, to, value, err)
+	s.answer(verb, r, to, value, ended(ctx, err))
 	s.stats[verb].nanoseconds.Add(int64(time.Since(began)))
 }
 
@@ -200,20 +193,6 @@ func Aside(ctx context.Context) {
 	if leave, running := ctx.Value(place{}).(func()); running {
 		leave()
 	}
-}
-
-// open counts a request in, unless the service stopped.
-func (s *Service) open() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.running.Add(1)
-	}
-	return !s.closed
-}
-
-func notLeading() error {
-	return &api.Failure{Code: api.CodeUnavailable, Message: "this hub does not lead any more: ask again"}
 }
 
 // stumbled makes a refusal of the panic of a handler.

@@ -301,3 +301,58 @@ func TestStopAnswersWhatRuns(t *testing.T) {
 	require.Equal(t, "done", got)
 	bustest.Within(t, stopped, "the service stops")
 }
+
+// A request that does not end holds up no hub that stops. What waits for its context is told to ask again.
+func TestStopWaitsForNoRequestWithoutEnd(t *testing.T) {
+	server := bustest.Start(t)
+	running, goOn, ended := make(chan struct{}, 3), make(chan struct{}), make(chan struct{})
+	patient := func(ctx context.Context, _ api.Caller, _ []byte) (any, error) {
+		running <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	s := serve(t, server.Hub(t), map[string]bus.Handler{
+		api.VerbStatus: patient, api.VerbDelete: patient,
+		api.VerbApply: func(ctx context.Context, _ api.Caller, _ []byte) (any, error) {
+			running <- struct{}{}
+			<-goOn
+			defer close(ended)
+			return nil, ctx.Err()
+		},
+	})
+	client, answered := server.Client(t), make(chan error, 1)
+	go func() {
+		_, err := client.NC.RequestMsg(plain(client, api.VerbApply), time.Minute)
+		answered <- err
+	}()
+	refusals := make(chan string, 2)
+	go func() {
+		answer, err := client.NC.RequestMsg(plain(client, api.VerbStatus), time.Minute)
+		if err != nil {
+			answer = nats.NewMsg(err.Error())
+		}
+		refusals <- answer.Header.Get(micro.ErrorCodeHeader)
+	}()
+	go func() {
+		_, err := s.Ask(t.Context(), api.Caller{Name: "anna", Role: api.RoleAdmin}, api.VerbDelete, nil)
+		refusals <- answeredWith(err)
+	}()
+	for range cap(running) {
+		bustest.Within(t, running, "three requests run")
+	}
+	s.Stop()
+	for range cap(refusals) {
+		require.Equal(t, api.CodeUnavailable, bustest.Within(t, refusals, "a refusal"))
+	}
+	close(goOn)
+	bustest.Within(t, ended, "the request ends that waits for nothing")
+	require.NoError(t, bustest.Within(t, answered, "its answer"))
+}
+
+// answeredWith is the code of a refusal, or what else an error says.
+func answeredWith(err error) string {
+	if failure, refused := errors.AsType[*api.Failure](err); refused {
+		return failure.Code
+	}
+	return fmt.Sprint(err)
+}

@@ -39,7 +39,7 @@ func (s *Service) Ask(ctx context.Context, by api.Caller, verb string, body []by
 	if s.leads != nil && !s.leads() || !s.open() {
 		return nil, notLeading()
 	}
-	defer s.running.Done()
+	defer s.leave()
 	value, err := s.work(ctx, by, verb, body)
 	if err != nil {
 		return nil, failureOf(err)
@@ -60,7 +60,9 @@ func (s *Service) work(ctx context.Context, by api.Caller, verb string, body []b
 	if err := api.CheckRequestID(by.Request); err != nil {
 		return nil, unreadable(err)
 	}
-	leave, err := s.places.Enter(ctx, by.Name)
+	waiting, over := s.within(ctx)
+	defer over()
+	leave, err := s.places.Enter(waiting, by.Name)
 	if err != nil {
 		return nil, &api.Failure{Code: api.CodeUnavailable, Message: "the hub was busy until nobody waited for the answer any more: ask again"}
 	}
@@ -68,8 +70,11 @@ func (s *Service) work(ctx context.Context, by api.Caller, verb string, body []b
 	if !repeatable(verb) {
 		ctx = context.WithoutCancel(ctx)
 	}
+	ctx, end := s.within(ctx)
+	defer end()
 	defer s.stumbled(verb, &err)
-	return handler(context.WithValue(ctx, place{}, leave), by, body)
+	value, err = handler(context.WithValue(ctx, place{}, leave), by, body)
+	return value, ended(ctx, err)
 }
 
 // repeatable says that a verb may be asked again where nobody knows whether it was answered: it changes nothing.

@@ -92,7 +92,7 @@ func (s *Service) forwarded(ctx context.Context, m *nats.Msg) {
 	taken.Header.Set(headerTaken, "true")
 	s.say(taken)
 	go func() {
-		defer s.running.Done()
+		defer s.leave()
 		defer func() { <-s.room }()
 		value, err := s.work(ctx, q.By, q.Verb, q.Body)
 		s.answerForward(m, id, value, err)
