@@ -223,17 +223,17 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbRolloutResume:  writing(d, steerer.Resume),
 		api.VerbRolloutRestart: writing(d, steerer.Restart),
 
-		api.VerbFreeze:            writing(d, guards.Freeze),
-		api.VerbUnfreeze:          writing(d, guards.Unfreeze),
+		api.VerbFreeze:            freezing(d, guards.Freeze),
+		api.VerbUnfreeze:          freezing(d, guards.Unfreeze),
 		api.VerbApproveWithdrawal: writing(d, guards.Approve),
 
 		api.VerbRaw:        reading(d, d.view.Raw),
 		api.VerbWhoami:     reading(d, d.view.Whoami),
-		api.VerbUserAdd:    writing(d, d.users.Add),
+		api.VerbUserAdd:    entrance(d, d.users.Add),
 		api.VerbUserList:   reading(d, d.users.List),
-		api.VerbUserRevoke: writing(d, d.users.Revoke),
-		api.VerbWeb:        writing(d, d.web.Link),
-		api.VerbToken:      writing(d, d.web.Token),
+		api.VerbUserRevoke: entrance(d, d.users.Revoke),
+		api.VerbWeb:        entrance(d, d.web.Link),
+		api.VerbToken:      entrance(d, d.web.Token),
 	})
 	for verb, handler := range verbs {
 		verbs[verb] = d.users.Guard(d.withRoom(verb, handler))

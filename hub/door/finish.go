@@ -22,8 +22,10 @@ import (
 func (d *Door) finish(ctx context.Context, key string) (time.Time, error) {
 	kind, name, _ := strings.Cut(key, ":")
 	table := d.waiting(kind)
-	d.desk.Lock()
-	defer d.desk.Unlock()
+	if err := d.desk.Take(ctx); err != nil {
+		return time.Time{}, err
+	}
+	defer d.desk.Leave()
 	stored, revision, found, err := table.Find(name)
 	if err != nil {
 		return time.Time{}, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"flotilla/bus"
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 )
 
@@ -33,16 +34,33 @@ func looking[Q any](d *Door, answer func(context.Context, *Q) (any, error)) bus.
 	}
 }
 
-// writing wraps a verb that changes records: under the lock, once for each id of a person's request, and decided
-// again when the records changed meanwhile.
+// writing wraps a verb whose draft is made at the desk.
 func writing[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error)) bus.Handler {
+	return deciding(d, d.desk.Turn, decide)
+}
+
+// freezing wraps a verb that freezes something or ends that. It waits for no draft: at most while a deletion is stored.
+func freezing[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error)) bus.Handler {
+	return deciding(d, d.desk.Freezing, decide)
+}
+
+// entrance wraps a verb that lets people in or keeps them out. It waits for no draft.
+func entrance[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error)) bus.Handler {
+	return deciding(d, d.users.Turn, decide)
+}
+
+// deciding wraps a verb that changes records: in its turn, once for each id of a person's request, and decided again when
+// the records changed meanwhile.
+func deciding[Q any, R any](d *Door, turn loop.Turn, decide func(context.Context, *Q) (R, error)) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		var request Q
 		if err := d.open(by, body, &request); err != nil {
 			return nil, err
 		}
-		d.desk.Lock()
-		defer d.desk.Unlock()
+		if err := turn.Take(ctx); err != nil {
+			return nil, err
+		}
+		defer turn.Leave()
 		id := requestID(&request)
 		if first, found := d.answers.get(id); found {
 			return first, nil

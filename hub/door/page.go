@@ -11,9 +11,9 @@ import (
 // verbsOfHubs are those that no person may use: hubs ask them for those whom they let in.
 func (d *Door) verbsOfHubs() map[string]bus.Handler {
 	verbs := map[string]bus.Handler{
-		api.VerbEnter:   writing(d, d.web.Enter),
+		api.VerbEnter:   entrance(d, d.web.Enter),
 		api.VerbSession: looking(d, d.web.Session),
-		api.VerbLeave:   writing(d, d.web.Leave),
+		api.VerbLeave:   entrance(d, d.web.Leave),
 	}
 	for verb, handler := range verbs {
 		verbs[verb] = d.withRoom(verb, handler)

@@ -41,8 +41,10 @@ func (d *Door) tidyFailed(_ string, err error, delay time.Duration) {
 // tidy removes evictions that are kept no longer, and freezes and approvals whose object is gone. It says when the next
 // eviction is to go.
 func (d *Door) tidy(ctx context.Context, _ string) (time.Time, error) {
-	d.desk.Lock()
-	defer d.desk.Unlock()
+	if err := d.desk.Take(ctx); err != nil {
+		return time.Time{}, err
+	}
+	defer d.desk.Leave()
 	if !d.store.State.Synced() {
 		return time.Time{}, bus.ErrNotSynced
 	}

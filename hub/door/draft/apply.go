@@ -75,6 +75,11 @@ func (f *Draft) Commit(ctx context.Context) error {
 			return err
 		}
 	}
+	stored, err := f.beforeFreezes(ctx)
+	if err != nil {
+		return err
+	}
+	defer stored()
 	// The rooms see the records before this returns: what they do comes after what the user did.
 	made := false
 	settle, err := d.store.Audit.Announce(f.events...)

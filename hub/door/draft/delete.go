@@ -144,7 +144,7 @@ func (f *Draft) deleteInside(stored *api.Spec, result *api.ApplyResult) error {
 
 // mark sets the deletion timestamp of a placement, member or node pool; the rooms see it and withdraw.
 func (f *Draft) mark(stored *api.Spec, revision uint64) error {
-	if failure := f.frozen(stored); failure != nil {
+	if failure := f.frozen(stored.Object); failure != nil {
 		return failure
 	}
 	if !f.once(stored.Object) {

@@ -5,12 +5,12 @@ package draft
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/bus/loop"
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/guard"
@@ -36,19 +36,25 @@ type Options struct {
 
 // Desk is where the drafts of one term of leadership are made. Drafts are made and committed one at a time.
 type Desk struct {
-	// Mutex is held from the first look at the records to the commit.
-	sync.Mutex
+	// Turn is held from the first look at the records to the commit.
+	loop.Turn
+	// Freezing is held, in a turn, while a freeze is written, and while a deletion is that no freeze forbids.
+	Freezing loop.Turn
+
 	store   *store.Store
 	records *records.Tables
 	shelf   *records.Shelf
 	options Options
 	// complaints about what cannot be read.
-	complaints complaints
+	complaints records.Complaints
 }
 
 // NewDesk returns a desk on the records of a store.
 func NewDesk(leader *store.Store, tables *records.Tables, o Options) *Desk {
-	return &Desk{store: leader, records: tables, shelf: records.NewShelf(tables.Objects, o.SkippedNamespaces), options: o}
+	return &Desk{
+		Turn: loop.NewTurn(), Freezing: loop.NewTurn(),
+		store: leader, records: tables, shelf: records.NewShelf(tables.Objects, o.SkippedNamespaces), options: o,
+	}
 }
 
 // Door is the door itself where it does what nobody asked for.
@@ -66,8 +72,10 @@ func (d *Desk) New(by api.Caller, request string) *Draft {
 
 // Recut cuts the snapshots that are missing, as after a crash between two batches of one request.
 func (d *Desk) Recut(ctx context.Context) error {
-	d.Lock()
-	defer d.Unlock()
+	if err := d.Take(ctx); err != nil {
+		return err
+	}
+	defer d.Leave()
 	f := d.New(Door(), "")
 	f.touched = true
 	if err := f.cut(); err != nil {

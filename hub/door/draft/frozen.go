@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"context"
 	"fmt"
 
 	"flotilla/core/api"
@@ -24,10 +25,10 @@ func (f *Draft) noteFrozenRuns() {
 }
 
 // frozen refuses a deletion that would take placements off members while they are frozen; nil where nothing is.
-func (f *Draft) frozen(stored *api.Spec) *api.Failure {
+func (f *Draft) frozen(ref api.ObjectRef) *api.Failure {
 	frozen := f.records.Frozen()
 	freeze := frozen.Of(api.FreezePlacements)
-	switch ref := stored.Object; {
+	switch {
 	case ref.Kind == api.KindMemberCluster:
 		freeze = frozen.On(api.FreezePlacements, ref.Name)
 	case !f.records.IsPlacement(ref):
@@ -40,8 +41,25 @@ func (f *Draft) frozen(stored *api.Spec) *api.Failure {
 	}
 	return &api.Failure{
 		Code: api.CodeRefused, Next: freeze.Unfreeze(),
-		Message: fmt.Sprintf("nothing was deleted: deleting %s would take what is placed off members, and that is frozen: %s", stored.Object, guard.Waits(freeze)),
+		Message: fmt.Sprintf("nothing was deleted: deleting %s would take what is placed off members, and that is frozen: %s", ref, guard.Waits(freeze)),
 	}
+}
+
+// beforeFreezes has freezes written after the draft, or returns one that forbids its deletions by now.
+func (f *Draft) beforeFreezes(ctx context.Context) (stored func(), err error) {
+	if len(f.going) == 0 {
+		return func() {}, nil
+	}
+	if err := f.desk.Freezing.Take(ctx); err != nil {
+		return nil, err
+	}
+	for ref, goes := range f.going {
+		if failure := f.frozen(ref); goes && failure != nil {
+			f.desk.Freezing.Leave()
+			return nil, failure
+		}
+	}
+	return f.desk.Freezing.Leave, nil
 }
 
 // frozenMember is the freeze of a member that a placement is on; nil where it is on none that is frozen.

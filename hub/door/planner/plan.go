@@ -89,18 +89,20 @@ func picksOf(answer *plan.Answer) int {
 	return rows
 }
 
-// planned is the draft of an apply that is not committed. Only drafting holds writers up; deciding about
-// placements does not.
+// planned is the draft of an apply that is not committed. Only drafting holds writers up: reading documents and
+// deciding about placements do not.
 func (p *Planner) planned(ctx context.Context, by api.Caller, raw []json.RawMessage) (*draft.Draft, *draft.Documents, error) {
 	if err := forbidValues(by, raw); err != nil {
 		return nil, nil, err
 	}
-	p.desk.Lock()
-	defer p.desk.Unlock()
 	documents, err := p.desk.Read(ctx, raw, draft.Terms{Hidden: hidden(by)})
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := p.desk.Take(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer p.desk.Leave()
 	f := p.desk.New(draft.Door(), "")
 	f.Planning = true
 	if err := f.Apply(ctx, documents); err != nil {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
+	"flotilla/bus/loop"
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -30,6 +31,9 @@ type People interface {
 
 // Users keeps the records of people.
 type Users struct {
+	// Turn is held while one is decided about.
+	loop.Turn
+
 	store   *store.Store
 	records *store.Records[api.User]
 	people  People
@@ -42,7 +46,7 @@ type Users struct {
 // New returns the users of a store. People is nil when somebody else makes credentials; url is where the servers are, for
 // those whom credentials are made for.
 func New(leader *store.Store, people People, url string) *Users {
-	return &Users{store: leader, records: store.Writes[api.User](leader.State.As(subjects.Door), subjects.Users), people: people, url: url, made: map[string]string{}}
+	return &Users{Turn: loop.NewTurn(), store: leader, records: store.Writes[api.User](leader.State.As(subjects.Door), subjects.Users), people: people, url: url, made: map[string]string{}}
 }
 
 // Add makes credentials for somebody new, or new ones for somebody known, whose former ones are revoked.
