@@ -68,7 +68,7 @@ func (b Bounds) Pack(value []byte) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	out.WriteByte(packed)
-	if err := gzipTo(&out, value); err != nil {
+	if err := thorough.gzip(&out, value); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil

@@ -118,7 +118,7 @@ func readStored[T any](t testing.TB, stored []byte, within Bounds, look []func(*
 func gzipped(f *testing.F, value []byte) []byte {
 	var out bytes.Buffer
 	out.WriteByte(packed)
-	require.NoError(f, gzipTo(&out, value))
+	require.NoError(f, thorough.gzip(&out, value))
 	return out.Bytes()
 }
 
