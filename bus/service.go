@@ -65,7 +65,7 @@ type Service struct {
 	stats    map[string]*verbStats
 	asked
 	forwards
-	serving
+	serving *places.Serving
 }
 
 // verbStats is what `nats micro stats` shows as data of an endpoint: requests run beside each other,
@@ -91,7 +91,7 @@ func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Hand
 	verbs = maps.Clone(verbs)
 	verbs[api.VerbKey] = s.tellKey
 	s.asked = asked{verbs: verbs, ofHubs: o.OfHubs}
-	s.begin(ctx)
+	s.serving = places.NewServing(ctx)
 	for verb := range verbs {
 		s.stats[verb] = &verbStats{}
 	}
@@ -151,13 +151,13 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 			s.heldBack(by.Name)
 			return
 		}
-		if !s.open() {
+		if !s.serving.Open() {
 			s.places.Leave(line)
 			s.answer(verb, r, "", nil, notLeading())
 			return
 		}
 		go func() {
-			defer s.leave()
+			defer s.serving.Leave()
 			s.handle(ctx, line, verb, h, by, r)
 		}()
 	})
@@ -165,7 +165,7 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 
 // handle answers one request when its turn has come.
 func (s *Service) handle(ctx context.Context, joined *places.Line, verb string, h Handler, by api.Caller, r micro.Request) {
-	ctx, end := s.within(ctx)
+	ctx, end := s.serving.Within(ctx)
 	defer end()
 	ran, err := s.places.Enter(ctx, by.Name)
 	if err != nil {

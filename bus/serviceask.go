@@ -36,10 +36,10 @@ func (a *asked) handler(by api.Caller, verb string) (Handler, error) {
 // a request that came over NATS would be. The value is what the handler answers. A refusal is an *api.Failure. The end of ctx ends what only reads;
 // what changes something goes on, unless it has not begun.
 func (s *Service) Ask(ctx context.Context, by api.Caller, verb string, body []byte) (any, error) {
-	if s.leads != nil && !s.leads() || !s.open() {
+	if s.leads != nil && !s.leads() || !s.serving.Open() {
 		return nil, notLeading()
 	}
-	defer s.leave()
+	defer s.serving.Leave()
 	value, err := s.work(ctx, by, verb, body)
 	if err != nil {
 		return nil, failureOf(err)
@@ -60,7 +60,7 @@ func (s *Service) work(ctx context.Context, by api.Caller, verb string, body []b
 	if err := api.CheckRequestID(by.Request); err != nil {
 		return nil, unreadable(err)
 	}
-	waiting, over := s.within(ctx)
+	waiting, over := s.serving.Within(ctx)
 	defer over()
 	leave, err := s.places.Enter(waiting, by.Name)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Service) work(ctx context.Context, by api.Caller, verb string, body []b
 	if !repeatable(verb) {
 		ctx = context.WithoutCancel(ctx)
 	}
-	ctx, end := s.within(ctx)
+	ctx, end := s.serving.Within(ctx)
 	defer end()
 	defer s.stumbled(verb, &err)
 	value, err = handler(context.WithValue(ctx, place{}, leave), by, body)

@@ -83,7 +83,7 @@ func (s *Service) forwarded(ctx context.Context, m *nats.Msg) {
 		s.answerForward(m, id, nil, &api.Failure{Code: api.CodeUnavailable, Message: "the hub that leads has too much to do: ask again"})
 		return
 	}
-	if !s.open() {
+	if !s.serving.Open() {
 		<-s.room
 		s.answerForward(m, id, nil, notLeading())
 		return
@@ -92,7 +92,7 @@ func (s *Service) forwarded(ctx context.Context, m *nats.Msg) {
 	taken.Header.Set(headerTaken, "true")
 	s.say(taken)
 	go func() {
-		defer s.leave()
+		defer s.serving.Leave()
 		defer func() { <-s.room }()
 		value, err := s.work(ctx, q.By, q.Verb, q.Body)
 		s.answerForward(m, id, value, err)

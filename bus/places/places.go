@@ -1,5 +1,5 @@
-// Package places bounds what one person asks of the hub at once, so that others find it free: package bus takes a place in it for each
-// request.
+// Package places bounds what one person asks of the hub at once, so that others find it free, and ends a service with the requests
+// that run: package bus takes a place in it for each request.
 package places
 
 import (
