@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/acks"
 	"flotilla/bus/loop"
 
 	"github.com/nats-io/nats.go"
@@ -92,7 +93,7 @@ func (w *Writer) publishBatch(ctx context.Context, messages []*nats.Msg, writes 
 		if err != nil {
 			return nil, err
 		}
-		if ack, err = commit.wait(ctx); err == nil {
+		if ack, err = commit.Wait(ctx); err == nil {
 			return ack, nil
 		}
 		if outcomeOf(err) != busy || try == busyTries-1 {
@@ -106,7 +107,7 @@ func (w *Writer) publishBatch(ctx context.Context, messages []*nats.Msg, writes 
 
 // launchBatch sends the messages of a batch, without others between, and returns the one that commits. They
 // are numbered once.
-func (w *Writer) launchBatch(messages []*nats.Msg, writes []*write, first bool) (*awaited, error) {
+func (w *Writer) launchBatch(messages []*nats.Msg, writes []*write, first bool) (*acks.Awaited, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.chain.broken() {
@@ -125,10 +126,10 @@ func (w *Writer) launchBatch(messages []*nats.Msg, writes []*write, first bool) 
 	for _, m := range messages[:last] {
 		if err := w.conn.NC.PublishMsg(m); err != nil {
 			w.chain.unsend(len(messages))
-			return nil, fmt.Errorf("%w: %w", errUnsent, w.conn.TooLarge(m, err))
+			return nil, fmt.Errorf("%w: %w", acks.ErrUnsent, w.conn.TooLarge(m, err))
 		}
 	}
-	commit, err := w.acks.send(messages[last])
+	commit, err := w.acks.Send(messages[last])
 	if err != nil {
 		w.chain.unsend(len(messages))
 	}

@@ -157,6 +157,15 @@ func (w *Writer) giveUp(err error) {
 	}
 }
 
+// close makes every later write fail, and returns once none is under way.
+func (w *Writer) close() {
+	w.gate.Lock()
+	defer w.gate.Unlock()
+	if w.lost == nil {
+		w.lost = fmt.Errorf("%w: it has stopped leading", bus.ErrDeposed)
+	}
+}
+
 // refence writes the term anew, which fences whatever is in flight, and lists; the gate is held.
 func (w *Writer) refence(ctx context.Context) error {
 	w.conn.Log.Warn().Uint64("term", w.term.Term).Msg("a write has no known outcome: writing the term anew and listing")

@@ -199,6 +199,7 @@ func (l *leadership) lead(ctx context.Context, lease *lease) error {
 		l.conn.Log.Info().Str("hub", l.id).Uint64("term", store.Term.Term).Uint64("epoch", store.Term.Epoch).Msg("leading")
 	}
 	err = l.act(ctx, store)
+	store.Writer.close() // who acts still does so for nobody
 	if cause := context.Cause(ctx); errors.Is(cause, bus.ErrDamaged) {
 		return cause
 	}

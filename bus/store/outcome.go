@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"flotilla/bus"
+	"flotilla/bus/acks"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -35,7 +36,7 @@ func outcomeOf(err error) outcome {
 		return refused
 	}
 	for _, known := range []error{
-		jetstream.ErrNoStreamResponse, nats.ErrReconnectBufExceeded, nats.ErrMaxPayload, nats.ErrBadSubject, bus.ErrTooLarge, errUnsent, errBroken,
+		jetstream.ErrNoStreamResponse, nats.ErrReconnectBufExceeded, nats.ErrMaxPayload, nats.ErrBadSubject, bus.ErrTooLarge, acks.ErrUnsent, errBroken,
 	} {
 		if errors.Is(err, known) {
 			return refused

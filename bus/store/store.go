@@ -86,9 +86,10 @@ func OpenStore(ctx context.Context, c *bus.Conn, taken Taken, keys *seal.Keyring
 		closeLedger: func() {},
 	}
 	s.Results, s.ResultBatches = watch.NewResults(c)
-	for _, run := range []func(context.Context){state.Run, s.Heartbeats.Run, s.ResultBatches.Run, s.Inventories.Run, s.Audit.Run} {
+	for _, run := range []func(context.Context){state.Run, s.Heartbeats.Run, s.ResultBatches.Run, s.Inventories.Run} {
 		s.running.Go(func() { run(ctx) })
 	}
+	s.running.Go(func() { s.Audit.Run(context.WithoutCancel(ctx)) })
 	for _, wait := range []func(context.Context) error{
 		state.WaitSynced, s.Heartbeats.WaitSynced, s.Results.WaitSynced, s.Inventories.WaitSynced,
 	} {
@@ -108,7 +109,7 @@ func (s *Store) WriteTold(ctx context.Context, events []api.Audit, ops ...Op) (r
 		return nil, err
 	}
 	defer func() { settle(err == nil) }()
-	return s.Writer.Write(ctx, ops...)
+	return s.Writer.Write(context.WithoutCancel(ctx), ops...) // only to the end it is known whether to tell of it
 }
 
 // Synced says that State and all caches hold everything since the last (re)connect.
@@ -116,8 +117,13 @@ func (s *Store) Synced() bool {
 	return s.State.Synced() && s.Heartbeats.Synced() && s.Results.Synced() && s.Inventories.Synced()
 }
 
-// Wait returns when all goroutines of the store ended, after its context did.
-func (s *Store) Wait() { s.running.Wait() }
+// Wait returns when all goroutines of the store ended, after its context did. Nothing is written any more then, and what
+// was written is told.
+func (s *Store) Wait() {
+	s.Writer.close()
+	s.Audit.End()
+	s.running.Wait()
+}
 
 // Sealing says which secrets stored content is sealed with: the first seals now, there are others while content is
 // sealed anew.

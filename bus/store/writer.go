@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/acks"
 	"flotilla/bus/loop"
 	"flotilla/bus/watch"
 	"flotilla/core/api"
@@ -68,7 +69,7 @@ type Writer struct {
 	conn     *bus.Conn
 	state    *State
 	replicas int
-	acks     *acks
+	acks     *acks.Acks
 	hooks
 
 	// gate is held shared by writes and alone while the term is written anew.
@@ -79,6 +80,7 @@ type Writer struct {
 
 	mu      sync.Mutex
 	writing map[string]struct{} // keys whose write is not settled
+	holding map[string]int      // by key: how many writes that are not settled only need it as it is
 	queue   []*write            // waiting to go out in one batch
 	chain   chain
 
@@ -109,14 +111,14 @@ type write struct {
 // newWriter returns a writer under a term. replicas is that of the stream: with one, single records are
 // written side by side; else all writes go in batches, one at a time.
 func newWriter(state *State, taken Taken, replicas int) (*Writer, error) {
-	acks, err := newAcks(state.conn)
+	answers, err := acks.New(state.conn)
 	if err != nil {
 		return nil, err
 	}
 	w := &Writer{
-		conn: state.conn, state: state, replicas: replicas, acks: acks,
+		conn: state.conn, state: state, replicas: replicas, acks: answers,
 		hooks: hooks{confirmed: func() {}, lose: func(error) {}, noted: func(context.Context, uint64) {}},
-		term:  taken.Term, fence: taken.fence, writing: map[string]struct{}{},
+		term:  taken.Term, fence: taken.fence, writing: map[string]struct{}{}, holding: map[string]int{},
 	}
 	w.chain.begin(taken.fence, taken.on.tally)
 	return w, nil
@@ -138,6 +140,7 @@ func (w *Writer) Write(ctx context.Context, ops ...Op) ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
+	ops = while(ctx, ops)
 	if err := w.claim(ops); err != nil {
 		return nil, err
 	}
@@ -195,20 +198,40 @@ func prepare(ops []Op) (*write, error) {
 		return nil, fmt.Errorf("%w: %d records at once, at most %d", bus.ErrTooLarge, len(ops), maxOps)
 	}
 	out := &write{ops: ops, values: make([][]byte, len(ops)), revisions: make([]uint64, len(ops))}
-	for i, op := range ops {
-		if op.Value == nil {
-			continue
+	for i := range ops {
+		var err error
+		if out.values[i], err = packed(&ops[i]); err != nil {
+			return nil, err
 		}
-		value, err := encode(op.Value)
-		if err != nil {
-			return nil, fmt.Errorf("record %s: %w", op.Key, err)
+	}
+	return out, nil
+}
+
+// Check refuses operations that cannot be stored: the error is that of Write, ErrTooLarge.
+func Check(ops ...Op) error {
+	for i := range ops {
+		if _, err := packed(&ops[i]); err != nil {
+			return err
 		}
-		if out.values[i], err = bus.RecordBounds.Pack(value); err != nil {
-			return nil, fmt.Errorf("record %s: %w", op.Key, err)
-		}
-		if n := len(out.values[i]); n > bus.MaxValue {
-			return nil, fmt.Errorf("record %s: %w: %d bytes, %d compressed, at most %d", op.Key, bus.ErrTooLarge, len(value), n, bus.MaxValue)
-		}
+	}
+	return nil
+}
+
+// packed is what an operation stores, nil where it deletes.
+func packed(op *Op) ([]byte, error) {
+	if op.Value == nil {
+		return nil, nil
+	}
+	value, err := encode(op.Value)
+	if err != nil {
+		return nil, fmt.Errorf("record %s: %w", op.Key, err)
+	}
+	out, err := bus.RecordBounds.Pack(value)
+	if err != nil {
+		return nil, fmt.Errorf("record %s: %w", op.Key, err)
+	}
+	if len(out) > bus.MaxValue {
+		return nil, fmt.Errorf("record %s: %w: %d bytes, %d compressed, at most %d", op.Key, bus.ErrTooLarge, len(value), len(out), bus.MaxValue)
 	}
 	return out, nil
 }
@@ -225,7 +248,7 @@ func encode(value any) ([]byte, error) {
 func (w *Writer) claim(ops []Op) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	claimed := make(map[string]struct{}, len(ops))
+	claimed := make(map[string]bool, len(ops)) // whether it changes
 	for _, op := range ops {
 		_, taken := w.writing[op.Key]
 		_, twice := claimed[op.Key]
@@ -233,15 +256,19 @@ func (w *Writer) claim(ops []Op) error {
 		switch {
 		case twice:
 			return fmt.Errorf("record %s is written twice in one call", op.Key)
-		case taken:
+		case taken, !op.holds && w.holding[op.Key] > 0:
 			return fmt.Errorf("record %s: %w: another write of it is under way", op.Key, bus.ErrConflict)
 		case current != op.Revision:
 			return fmt.Errorf("record %s: %w: it is at revision %d, expected %d", op.Key, bus.ErrConflict, current, op.Revision)
 		}
-		claimed[op.Key] = struct{}{}
+		claimed[op.Key] = !op.holds
 	}
-	for key := range claimed {
-		w.writing[key] = struct{}{}
+	for key, changes := range claimed {
+		if changes {
+			w.writing[key] = struct{}{}
+		} else {
+			w.holding[key]++
+		}
 	}
 	return nil
 }
@@ -250,7 +277,11 @@ func (w *Writer) settle(ops []Op) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, op := range ops {
-		delete(w.writing, op.Key)
+		if !op.holds {
+			delete(w.writing, op.Key)
+		} else if w.holding[op.Key]--; w.holding[op.Key] == 0 {
+			delete(w.holding, op.Key)
+		}
 	}
 }
 
@@ -285,7 +316,7 @@ func (w *Writer) sendOne(ctx context.Context, out *write) error {
 	}
 	var first error
 	for i, answer := range under {
-		ack, err := answer.wait(ctx)
+		ack, err := answer.Wait(ctx)
 		switch {
 		case err != nil:
 			w.failed(err)
@@ -303,7 +334,7 @@ func (w *Writer) sendOne(ctx context.Context, out *write) error {
 
 // launch numbers the messages of writes and sends them, without others between. An error says that none was
 // sent.
-func (w *Writer) launch(messages []*nats.Msg, writes ...*write) (under []*awaited, err error) {
+func (w *Writer) launch(messages []*nats.Msg, writes ...*write) (under []*acks.Awaited, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.chain.broken() {
@@ -311,7 +342,7 @@ func (w *Writer) launch(messages []*nats.Msg, writes ...*write) (under []*awaite
 	}
 	w.chain.numberAll(messages, writes)
 	for i, m := range messages {
-		sent, err := w.acks.send(m)
+		sent, err := w.acks.Send(m)
 		if err != nil {
 			w.chain.unsend(len(messages) - i)
 			if i == 0 {

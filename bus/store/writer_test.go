@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -192,4 +193,27 @@ func TestAWriteHoldsToWhatItWasDecidedBy(t *testing.T) {
 	_, err = leader.Writer.Write(bustest.Context(t), store.Put("schedule.a", bustest.Schedule("a", 2), revisions[0]), store.Holds("release.b", r[0]))
 	require.ErrorIs(t, err, bus.ErrConflict)
 	require.Equal(t, revisions[0], leader.State.Revision("schedule.a"))
+}
+
+// Writes under a context are stored while a record is as it was, beside each other; what changes that record goes by its own
+// revision, and the rest of what was begun is stored regardless.
+func TestWritesHoldToTheirContext(t *testing.T) {
+	leader := bustest.Start(t).Lead(t)
+	r := bustest.Write(t, leader, store.Put("release.a", api.Release{Placement: "a"}, 0))
+	ctx := store.While(bustest.Context(t), "release.a", r[0])
+	var beside sync.WaitGroup
+	errs := make([]error, 20)
+	for i := range errs {
+		beside.Go(func() {
+			_, errs[i] = leader.Writer.Write(ctx, store.Put(fmt.Sprintf("schedule.s%d", i), bustest.Schedule("a", 1), 0))
+		})
+	}
+	beside.Wait()
+	require.NoError(t, errors.Join(errs...))
+	_, err := leader.Writer.Write(ctx, store.Put("release.a", api.Release{Placement: "a", Step: 2}, r[0]))
+	require.NoError(t, err)
+	_, err = leader.Writer.Write(ctx, store.Put("schedule.late", bustest.Schedule("a", 1), 0))
+	require.ErrorIs(t, err, bus.ErrConflict)
+	_, err = leader.Writer.Write(store.Regardless(ctx), store.Put("schedule.late", bustest.Schedule("a", 1), 0))
+	require.NoError(t, err)
 }

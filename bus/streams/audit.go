@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -25,6 +26,8 @@ const (
 	// auditPatience is how long a server may be there and not take an event, as while it starts; without
 	// a server events wait, and those of people for as long as the hub leads.
 	auditPatience = 10 * time.Second
+	// auditSettles is how long at most it is waited for word of a write that was announced, once nothing is written any more.
+	auditSettles = 5 * time.Second
 )
 
 var errQueueFull = errors.New("too many events are waiting")
@@ -33,6 +36,8 @@ var errQueueFull = errors.New("too many events are waiting")
 type Audit struct {
 	conn    *bus.Conn
 	queue   *eventQueue
+	ended   chan struct{} // closed by End
+	end     sync.Once
 	dropped atomic.Uint64
 	stored  atomic.Pointer[func()]
 	// patience is for how long a server may be there and not take an event that no person caused.
@@ -41,7 +46,7 @@ type Audit struct {
 
 // NewAudit returns the audit stream of the connection's fleet; Run publishes.
 func NewAudit(c *bus.Conn) *Audit {
-	return &Audit{conn: c, queue: newEventQueue(), patience: auditPatience}
+	return &Audit{conn: c, queue: newEventQueue(), ended: make(chan struct{}), patience: auditPatience}
 }
 
 // OnStored has f called whenever an event was stored; it must not block.
@@ -99,13 +104,26 @@ func (a *Audit) drop(e api.Audit, err error) {
 	a.conn.Log.Warn().Err(err).Str("object", e.Object).Str("reason", e.Reason).Msg("audit event dropped")
 }
 
-// Run publishes until ctx ends, and then what is still waiting.
+// End has Run publish what is still waiting, and return.
+func (a *Audit) End() { a.end.Do(func() { close(a.ended) }) }
+
+// Run publishes until ctx ends, or End, and then what is still waiting: from then on nothing can be announced.
 func (a *Audit) Run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-a.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	for {
 		select {
 		case <-a.queue.came:
 			a.flush(ctx)
 		case <-ctx.Done():
+			a.queue.close()
 			a.flush(ctx)
 			return
 		}
@@ -123,16 +141,19 @@ func (a *Audit) flush(ctx context.Context) {
 	}
 }
 
-// settled publishes an event once it is known to have happened; once ctx ended nobody waits to learn it.
+// settled publishes an event once it is known to have happened. Once ctx ended that is known soon, or the event is dropped.
 func (a *Audit) settled(ctx context.Context, q queued) {
 	happened := q.happened == nil
 	if !happened {
 		select {
 		case happened = <-q.happened:
 		case <-ctx.Done():
+			late := time.NewTimer(auditSettles)
+			defer late.Stop()
 			select {
 			case happened = <-q.happened:
-			default:
+			case <-late.C:
+				a.drop(q.event, errors.New("it is not known whether it happened"))
 			}
 		}
 	}

@@ -21,6 +21,7 @@ type queued struct {
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting []queued
+	closed  bool          // nothing is announced any more
 	came    chan struct{} // holds one when an event may wait
 }
 
@@ -57,11 +58,21 @@ func (q *eventQueue) take() (one queued, found bool) {
 	return one, true
 }
 
-// refuse is why nothing is done now that people ask for; nil where their events find room.
+// close has everything refused that would be announced from now on.
+func (q *eventQueue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+}
+
+// refuse is why nothing is done now that people ask for; nil where their events find room, and are published.
 func (q *eventQueue) refuse() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting) < 2*auditQueue {
+	switch {
+	case q.closed:
+		return &api.Failure{Code: api.CodeUnavailable, Message: "nothing was done: this hub does not lead any more: ask again"}
+	case len(q.waiting) < 2*auditQueue:
 		return nil
 	}
 	return &api.Failure{

@@ -1,4 +1,5 @@
-package store
+// Package acks publishes messages to streams one behind the other, without waiting for each.
+package acks
 
 import (
 	"context"
@@ -16,9 +17,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// acks publishes messages without waiting, so that they reach the server in the order in which they were
+// Acks publishes messages without waiting, so that they reach the server in the order in which they were
 // sent, and hands each one's acknowledgement to who waits for it.
-type acks struct {
+type Acks struct {
 	conn   *bus.Conn
 	prefix string
 
@@ -27,14 +28,14 @@ type acks struct {
 	next    uint64
 }
 
-// newAcks listens for acknowledgements until the connection is closed.
-func newAcks(c *bus.Conn) (*acks, error) {
-	a := &acks{conn: c, prefix: c.NC.NewInbox() + ".", waiting: map[string]chan *nats.Msg{}}
+// New listens for acknowledgements until the connection is closed.
+func New(c *bus.Conn) (*Acks, error) {
+	a := &Acks{conn: c, prefix: c.NC.NewInbox() + ".", waiting: map[string]chan *nats.Msg{}}
 	_, err := c.NC.Subscribe(a.prefix+"*", a.arrived)
 	return a, err
 }
 
-func (a *acks) arrived(m *nats.Msg) {
+func (a *Acks) arrived(m *nats.Msg) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if to := a.waiting[strings.TrimPrefix(m.Subject, a.prefix)]; to != nil {
@@ -42,41 +43,41 @@ func (a *acks) arrived(m *nats.Msg) {
 	}
 }
 
-// errUnsent says that a message did not leave this process.
-var errUnsent = errors.New("not sent")
+// ErrUnsent says that a message did not leave this process.
+var ErrUnsent = errors.New("not sent")
 
-// awaited is the acknowledgement of a message that is under way.
-type awaited struct {
-	acks    *acks
+// Awaited is the acknowledgement of a message that is under way.
+type Awaited struct {
+	acks    *Acks
 	token   string
 	answer  chan *nats.Msg
 	message *nats.Msg
 	began   time.Time
 }
 
-// send publishes m. An error says that it was not sent.
-func (a *acks) send(m *nats.Msg) (*awaited, error) {
+// Send publishes m. An error says that it was not sent.
+func (a *Acks) Send(m *nats.Msg) (*Awaited, error) {
 	a.mu.Lock()
 	a.next++
-	out := &awaited{acks: a, token: strconv.FormatUint(a.next, 36), answer: make(chan *nats.Msg, 1), message: m, began: time.Now()}
+	out := &Awaited{acks: a, token: strconv.FormatUint(a.next, 36), answer: make(chan *nats.Msg, 1), message: m, began: time.Now()}
 	a.waiting[out.token] = out.answer
 	a.mu.Unlock()
 	m.Reply = a.prefix + out.token
 	if err := a.conn.NC.PublishMsg(m); err != nil {
 		out.forget()
-		return nil, fmt.Errorf("%w: %w", errUnsent, a.conn.TooLarge(m, err))
+		return nil, fmt.Errorf("%w: %w", ErrUnsent, a.conn.TooLarge(m, err))
 	}
 	return out, nil
 }
 
-func (w *awaited) forget() {
+func (w *Awaited) forget() {
 	w.acks.mu.Lock()
 	defer w.acks.mu.Unlock()
 	delete(w.acks.waiting, w.token)
 }
 
-// wait returns the acknowledgement, or ctx's error. Nobody else may wait for it.
-func (w *awaited) wait(ctx context.Context) (ack *jetstream.PubAck, err error) {
+// Wait returns the acknowledgement, or ctx's error. Nobody else may wait for it.
+func (w *Awaited) Wait(ctx context.Context) (ack *jetstream.PubAck, err error) {
 	defer w.forget()
 	select {
 	case m := <-w.answer:
