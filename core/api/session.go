@@ -31,6 +31,8 @@ type Person struct {
 	Name string
 	Role Role
 	Ends time.Time
+	// Key is that of their credentials as they were let in, empty where the hub does not know it.
+	Key string
 }
 
 // For how long links, sessions and tokens for the Kubernetes API hold.
@@ -114,4 +116,6 @@ type SessionResponse struct {
 	Name string      `json:"name"`
 	Role Role        `json:"role"`
 	Ends metav1.Time `json:"ends"`
+	// Key is that of the credentials which it was given for, empty where the hub does not know it.
+	Key string `json:"key,omitempty"`
 }

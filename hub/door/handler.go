@@ -3,14 +3,18 @@ package door
 import (
 	"context"
 	"errors"
+	"time"
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
 	"flotilla/core/api"
 )
 
-// tries bounds how often a write is decided again after the records changed under it.
-const tries = 3
+// tries bounds how often a write is decided again after the records changed under it, and conflictPause is what is waited before.
+const (
+	tries         = 3
+	conflictPause = 20 * time.Millisecond
+)
 
 // reading wraps a verb that changes nothing.
 func reading[Q any](d *Door, answer func(context.Context, *Q) (any, error)) bus.Handler {
@@ -50,7 +54,7 @@ func entrance[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error)
 }
 
 // deciding wraps a verb that changes records: in its turn, once for each id of a person's request, and decided again when
-// the records changed meanwhile.
+// the records changed meanwhile. Nothing is stored for a person who was revoked before, however long they waited.
 func deciding[Q any, R any](d *Door, turn loop.Turn, decide func(context.Context, *Q) (R, error)) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		var request Q
@@ -70,8 +74,15 @@ func deciding[Q any, R any](d *Door, turn loop.Turn, decide func(context.Context
 		}
 		var answer R
 		var err error
-		for range tries {
-			if answer, err = decide(ctx, &request); !errors.Is(err, bus.ErrConflict) {
+		for try := range tries {
+			if try > 0 {
+				loop.Pause(ctx, conflictPause)
+			}
+			current, refusal := d.users.While(ctx, by)
+			if refusal != nil {
+				return nil, refusal
+			}
+			if answer, err = decide(current, &request); !errors.Is(err, bus.ErrConflict) {
 				break
 			}
 		}

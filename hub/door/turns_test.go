@@ -1,33 +1,48 @@
 package door_test
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/hub/door"
+	"flotilla/subjects"
 )
 
 // held is a house whose next draft about nodes does not end before goOn is closed.
 func held(t *testing.T) (h *house, deciding <-chan struct{}, goOn chan struct{}) {
 	h = closed(t)
-	begun, goOn := make(chan struct{}, 1), make(chan struct{})
+	options, deciding, goOn, arm := holdingUp(h)
+	h.run(options)
+	h.apply(shopNamespace, settings, web, berlin, class, general, prices)
+	arm()
+	return h, deciding, goOn
+}
+
+// holdingUp are options of a door whose drafts about nodes, once it is armed, do not end before goOn is closed.
+func holdingUp(h *house) (o door.Options, deciding <-chan struct{}, goOn chan struct{}, arm func()) {
+	begun, goOn := make(chan struct{}, 16), make(chan struct{})
 	var armed atomic.Bool
-	h.run(door.Options{People: h.server.Server, OfNodes: door.OfNodes{Nodes: func() map[string][]*api.NodeState {
+	return door.Options{People: h.server.Server, Log: zerolog.Nop(), OfNodes: door.OfNodes{Nodes: func() map[string][]*api.NodeState {
 		if armed.Load() {
 			begun <- struct{}{}
 			<-goOn
 		}
 		return nil
-	}}})
-	h.apply(shopNamespace, settings, web, berlin, class, general, prices)
-	armed.Store(true)
-	return h, begun, goOn
+	}}}, begun, goOn, func() { armed.Store(true) }
 }
 
 // asking has a request answered beside the test.
@@ -37,6 +52,16 @@ func (h *house) asking(verb string, request any) <-chan error {
 		answered <- bus.Request(bustest.Context(h.t), h.client, verb, request, nil, bus.RequestOptions{})
 	}()
 	return answered
+}
+
+// applying is a request to apply one document that is sent once.
+func applying(t *testing.T, c *bus.Conn, id, document string) *nats.Msg {
+	body, err := json.Marshal(api.ApplyRequest{Request: id, Documents: docs(t, document)})
+	require.NoError(t, err)
+	m := nats.NewMsg(c.API(api.VerbApply))
+	m.Header.Set(bus.HeaderRequest, id)
+	m.Data = body
+	return m
 }
 
 // Whoever freezes, keeps somebody out, or asks for a link waits for no draft of others, and a hub that stops does not
@@ -82,4 +107,60 @@ func TestAFreezeForbidsDeletionsThatWereBeingDecided(t *testing.T) {
 	require.Equal(t, "flotilla unfreeze placements", refusal.Next)
 	require.NotEmpty(t, h.get(api.KindClusterResourcePlacement, "", "web"))
 	require.NotEmpty(t, h.get(api.KindInstanceCatalog, "", "azure"))
+}
+
+// What a person asked for, and what waits for its turn while they are revoked, is not done.
+func TestNothingIsDoneForWhoWasRevokedMeanwhile(t *testing.T) {
+	h, deciding, goOn := held(t)
+	eve := h.add("eve", api.RoleOperator)
+	send := func(id string, text string) {
+		m := applying(t, eve, id, text)
+		m.Reply = eve.NC.NewInbox()
+		require.NoError(t, eve.NC.PublishMsg(m))
+		require.NoError(t, eve.NC.Flush())
+	}
+	send("first", strings.Replace(general, "30s", "1m", 1))
+	bustest.Within(t, deciding, "her draft is being made")
+	send("second", strings.ReplaceAll(settings, "settings", "late"))
+	must[api.UserRevokeResponse](h, api.VerbUserRevoke, api.UserRevokeRequest{Name: "eve"})
+	close(goOn)
+	h.apply(shopNamespace) // behind both, in the turn of drafts
+	require.Contains(t, fmt.Sprint(h.get(api.KindNodePool, "", "general")), "consolidateAfter:30s")
+	h.missing("ConfigMap", "shop", "late")
+}
+
+// A request that is still decided about when its hub leads no more stores nothing, and is told to ask again.
+func TestWhatOutlivesItsHubStoresNothing(t *testing.T) {
+	server := bustest.Start(t)
+	hub := server.Hub(t)
+	h := &house{t: t, server: server, client: server.Client(t)}
+	options, deciding, goOn, arm := holdingUp(h)
+	ctx, stop := context.WithCancel(t.Context())
+	ended, open := make(chan error, 1), make(chan *store.Store, 1)
+	go func() {
+		ended <- store.Lead(ctx, hub, "hub-test", store.LeadOptions{Secrets: bustest.ReadKeys}, func(ctx context.Context, s *store.Store) error {
+			open <- s
+			return door.New(s, options).Run(ctx)
+		})
+	}()
+	h.store = bustest.Within(t, open, "a store")
+	h.apply(shopNamespace, settings, web, berlin, class, general, prices)
+	arm()
+	answered := make(chan *nats.Msg, 1)
+	go func() {
+		answer, _ := h.client.NC.RequestMsg(applying(t, h.client, "late", strings.Replace(general, "30s", "1m", 1)), time.Minute)
+		answered <- answer
+	}()
+	bustest.Within(t, deciding, "the draft is being made")
+	stored := func() uint64 {
+		m, err := hub.LastMessage(t.Context(), hub.Fleet.BucketStream(subjects.State), hub.Fleet.BucketSubject(subjects.State, "spec.nodepool.general"))
+		require.NoError(t, err)
+		return m.Sequence
+	}
+	before := stored()
+	stop()
+	require.NoError(t, bustest.Within(t, ended, "the end of leading"))
+	close(goOn)
+	require.Equal(t, api.CodeUnavailable, bustest.Within(t, answered, "an answer").Header.Get(micro.ErrorCodeHeader))
+	require.Equal(t, before, stored())
 }

@@ -49,7 +49,7 @@ func (p *people) AuthenticateToken(ctx context.Context, token string) (*authenti
 		return nil, false, err
 	}
 	return &authenticator.Response{User: &user.DefaultInfo{
-		Name: person.Name, Groups: []string{user.AllAuthenticated, groupPrefix + string(person.Role)},
+		Name: person.Name, UID: person.Key, Groups: []string{user.AllAuthenticated, groupPrefix + string(person.Role)},
 	}}, true, nil
 }
 
@@ -94,7 +94,7 @@ func callerOf(ctx context.Context) api.Caller {
 		return api.Caller{}
 	}
 	address, _ := ctx.Value(addressKey{}).(string)
-	return api.Caller{Name: u.GetName(), Role: roleOf(u), Address: address}
+	return api.Caller{Name: u.GetName(), Key: u.GetUID(), Role: roleOf(u), Address: address}
 }
 
 // reading are the verbs that change nothing. Any other, also "*", is taken to.

@@ -92,7 +92,7 @@ func (e *entrance) person(ctx context.Context, secret api.SessionRequest) (api.P
 	if err := e.askAsHub(ctx, api.VerbSession, secret, &answer); err != nil {
 		return api.Person{}, err
 	}
-	return api.Person{Name: answer.Name, Role: answer.Role, Ends: answer.Ends.Time}, nil
+	return api.Person{Name: answer.Name, Role: answer.Role, Ends: answer.Ends.Time, Key: answer.Key}, nil
 }
 
 // Leave ends a session.

@@ -124,7 +124,7 @@ func (p *Page) visit(r *http.Request) (*visit, error) {
 	}
 	return &visit{
 		ctx: r.Context(), page: p, person: person, url: r.URL, path: r.PathValue, fleet: fleet,
-		caller: api.Caller{Name: person.Name, Role: api.RoleViewer, Address: address(r), Request: rand.Text()}, // whoever looks may look alone
+		caller: api.Caller{Name: person.Name, Key: person.Key, Role: api.RoleViewer, Address: address(r), Request: rand.Text()}, // whoever looks may look alone
 	}, nil
 }
 

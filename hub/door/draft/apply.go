@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"flotilla/bus"
+	"flotilla/bus/store"
 )
 
 // maxOps is how many records one batch may change; snapshots beyond it are cut in further batches.
@@ -60,6 +61,11 @@ func (f *Draft) Commit(ctx context.Context) error {
 	if len(f.ops) == 0 {
 		return nil
 	}
+	if len(f.ops) > maxOps {
+		if err := store.Check(f.ops...); err != nil { // no batch is stored before one that cannot be
+			return err
+		}
+	}
 	f.noteDeletions()
 	release := d.store.Content.Hold()
 	defer release()
@@ -81,7 +87,7 @@ func (f *Draft) Commit(ctx context.Context) error {
 	}
 	defer stored()
 	// The rooms see the records before this returns: what they do comes after what the user did.
-	made := false
+	made, writing := false, context.WithoutCancel(ctx) // only to the end it is known whether to tell of it
 	settle, err := d.store.Audit.Announce(f.events...)
 	if err != nil {
 		return err
@@ -89,10 +95,14 @@ func (f *Draft) Commit(ctx context.Context) error {
 	defer func() { settle(made) }()
 	for start := 0; start < len(f.ops); start += maxOps {
 		ops := f.ops[start:min(start+maxOps, len(f.ops))]
-		revisions, err := d.store.Writer.Write(ctx, ops...)
+		if start > 0 {
+			writing = store.Regardless(writing) // what was begun comes to its end
+		}
+		revisions, err := d.store.Writer.Write(writing, ops...)
 		if err != nil {
 			return interrupted(start, err)
 		}
+		made = true
 		for i, revision := range revisions {
 			if at, told := f.written[start+i]; told {
 				f.Results[at].ResourceVersion = f.Version(revision)
@@ -102,7 +112,6 @@ func (f *Draft) Commit(ctx context.Context) error {
 	for _, name := range f.noted {
 		d.shelf.Note(name)
 	}
-	made = true
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package draft
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -94,19 +93,8 @@ func (f *Draft) write(spec api.Spec, revision uint64, event string) {
 	f.audit(records.EventName(spec.Object), event, spec.Object.String())
 	if table == f.records.Placements {
 		last := &f.events[len(f.events)-1]
-		last.Generation, last.Spec = spec.Generation, specIn(spec.Body)
+		last.Generation, last.Spec = spec.Generation, records.SpecIn(spec.Body)
 	}
-}
-
-// specIn is the spec in the body of an object.
-func specIn(body json.RawMessage) json.RawMessage {
-	var object struct {
-		Spec json.RawMessage `json:"spec"`
-	}
-	if json.Unmarshal(body, &object) != nil {
-		return nil
-	}
-	return object.Spec
 }
 
 // erase adds the removal of an object's spec.
@@ -152,8 +140,12 @@ func (f *Draft) cut() error {
 	}
 	slices.SortFunc(wanted, func(a, b *api.Placement) int { return strings.Compare(a.Key(), b.Key()) })
 	for _, p := range wanted {
-		if err := f.cutOne(p); err != nil {
+		err := f.cutOne(p)
+		if _, written := f.placements[p.Key()]; err != nil && written {
 			return err
+		}
+		if err != nil { // it is nobody's fault here, and stays as it was
+			f.desk.complain(records.EventName(RefOf(p)), f.records.Placements.Revision(p.Key()), err)
 		}
 	}
 	return nil

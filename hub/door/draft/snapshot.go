@@ -32,6 +32,9 @@ func (f *Draft) cutOne(p *api.Placement) error {
 	default:
 		next = &selected
 	}
+	if next = f.records.Fitting(next); past.Newest() != nil && next.Error != "" && past.Newest().Error == next.Error && len(broken) == 0 {
+		return nil
+	}
 	return f.cutAs(p, *next, broken)
 }
 

@@ -200,12 +200,24 @@ func userEvent(name, reason, message string) api.Audit {
 // Guard refuses who was revoked, also where servers do not know it.
 func (u *Users) Guard(handler bus.Handler) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
-		stored, _, found := u.records.Get(by.Name)
-		if found && stored.Refuses(by) {
-			return nil, &api.Failure{
-				Code: api.CodeRefused, Message: fmt.Sprintf("these credentials of %s were revoked; an admin makes new ones: flotilla user renew %s", by.Name, by.Name),
-			}
+		if _, err := u.While(ctx, by); err != nil {
+			return nil, err
 		}
 		return handler(ctx, by, body)
 	}
+}
+
+// While returns a context under which somebody's writes are stored only while their record is as it is now, or refuses who was
+// revoked.
+func (u *Users) While(ctx context.Context, by api.Caller) (context.Context, error) {
+	if by.Name == "" { // a hub
+		return ctx, nil
+	}
+	stored, revision, found := u.records.Get(by.Name)
+	if found && stored.Refuses(by) {
+		return nil, &api.Failure{
+			Code: api.CodeRefused, Message: fmt.Sprintf("these credentials of %s were revoked; an admin makes new ones: flotilla user renew %s", by.Name, by.Name),
+		}
+	}
+	return store.While(ctx, u.records.Key(by.Name), revision), nil
 }

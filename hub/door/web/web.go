@@ -238,7 +238,7 @@ func (s *Sessions) Session(_ context.Context, request *api.SessionRequest) (any,
 	if err != nil {
 		return nil, err
 	}
-	return &api.SessionResponse{Name: found.Person, Role: found.Role, Ends: found.Ends}, nil
+	return &api.SessionResponse{Name: found.Person, Role: found.Role, Ends: found.Ends, Key: found.Key}, nil
 }
 
 // Leave ends a session; one that is none ends too.
