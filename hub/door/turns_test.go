@@ -146,9 +146,9 @@ func TestWhatOutlivesItsHubStoresNothing(t *testing.T) {
 	h.store = bustest.Within(t, open, "a store")
 	h.apply(shopNamespace, settings, web, berlin, class, general, prices)
 	arm()
-	answered := make(chan *nats.Msg, 1)
+	answered, late := make(chan *nats.Msg, 1), applying(t, h.client, "late", strings.Replace(general, "30s", "1m", 1))
 	go func() {
-		answer, _ := h.client.NC.RequestMsg(applying(t, h.client, "late", strings.Replace(general, "30s", "1m", 1)), time.Minute)
+		answer, _ := h.client.NC.RequestMsg(late, time.Minute)
 		answered <- answer
 	}()
 	bustest.Within(t, deciding, "the draft is being made")
