@@ -74,7 +74,8 @@ func (n *Newest[C]) open() error {
 func (n *Newest[C]) Heard() bool { return n.heard }
 
 // Accept takes a command as it lies on the stream; it is on the disk when Accept returns. The one that it
-// has is no change, an older one is ErrOlder; another one of equal order counts.
+// has is no change, unless it comes with other changes, and newer ones; an older one is ErrOlder; another one of equal
+// order counts.
 func (n *Newest[C]) Accept(body []byte, now time.Time) (changed bool, err error) {
 	return n.AcceptAs(body, now, func(c C) (C, error) { return c, nil })
 }
@@ -97,7 +98,7 @@ func (n *Newest[C]) AcceptAs(body []byte, now time.Time, made func(C) (C, error)
 	_, _, order := c.Addressed()
 	switch {
 	case !n.have:
-	case digest == n.kept.Digest:
+	case digest == n.kept.Digest && order.Compare(n.Order()) <= 0:
 		n.heard = true
 		return false, nil
 	case order.Compare(n.Order()) < 0:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
@@ -13,6 +14,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/bus/member"
 	"flotilla/core/api"
+	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
 
@@ -55,6 +57,32 @@ func TestChangesOfTheIndexAreFollowed(t *testing.T) {
 	w = start(t, h, m, dir)
 	generation("web", 7)
 	require.Empty(t, w.Trouble(), "what lies in slots from before is nobody's fault")
+}
+
+// A broker lost a change that the agent had taken, and another one was stored in its place: what comes after that is not
+// laid upon what the agent holds, which reads the index whole.
+func TestAChangeOfAnotherIndexIsNotTaken(t *testing.T) {
+	h := newHub(t)
+	m := newMember(t, 0)
+	w := start(t, h, m, t.TempDir())
+	h.placed()
+	base := h.after
+	available := func(placement string, generation int64) {
+		t.Helper()
+		h.expect(placement, func(r api.PlacementResult) bool { return r.Generation == generation && r.Available == yes })
+	}
+	h.change(h.session(), nil, h.entry("lost", 2, secret))
+	available("lost", 2)
+	stream, err := h.store.Conn.JS.Stream(t.Context(), h.store.Conn.Fleet.Stream(subjects.Commands))
+	require.NoError(t, err)
+	require.NoError(t, stream.Purge(t.Context(), jetstream.WithPurgeSubject(h.store.Conn.Fleet.CommandDelta("berlin", 0))))
+	h.position.Number, h.after = 0, base
+	h.change(h.session(), nil, h.entry("web", 3, shop, other))
+	h.change(h.session(), nil, h.entry("more", 4, strings.Replace(secret, "next", "third", 1)))
+	available("more", 4)
+	available("web", 3)
+	require.Equal(t, []string{"more", "web"}, w.index.placements())
+	require.Empty(t, w.Trouble())
 }
 
 // An agent that begins with nothing acts on the newest index, not on what it was on the way.

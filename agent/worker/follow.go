@@ -44,6 +44,9 @@ func (f followed) Take(ctx context.Context, whole []byte, changes [][]byte, sequ
 		changed, err = w.index.accept(whole, changes, w.o.Hub.Now())
 	}
 	switch {
+	case whole == nil && errors.Is(err, errOther):
+		w.o.Log.Warn().Err(err).Uint64("sequence", sequence).Msg("a change of the command is not taken")
+		return
 	case errors.Is(err, disk.ErrOlder):
 		w.o.Log.Warn().Err(err).Uint64("sequence", sequence).Msg("the stored command is not followed")
 		return

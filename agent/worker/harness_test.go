@@ -32,8 +32,9 @@ type hub struct {
 	store      *store.Store
 	generation uint64
 	last       uint64
-	// position is that of the last message about the index.
+	// position is that of the last message about the index, after its order.
 	position api.IndexPosition
+	after    api.Order
 }
 
 // session is the key of changes, as a hub makes them.
@@ -98,7 +99,7 @@ func (h *hub) command(entries ...api.IndexEntry) {
 		Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin",
 		Order: api.Order{Epoch: 1, Term: 1, Generation: h.generation}, Entries: entries,
 	}
-	h.position = api.IndexPosition{Base: c.Order}
+	h.position, h.after = api.IndexPosition{Base: c.Order}, c.Order
 	c.Session = h.session()
 	head := streams.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Digest: fmt.Sprint(h.generation), Order: c.Order, To: h.server.SealingKey(h.t, "berlin")}
 	sequence, err := h.store.Commands.Publish(h.t.Context(), head, c, h.last)
@@ -115,9 +116,10 @@ func (h *hub) change(session []byte, gone []string, entries ...api.IndexEntry) {
 	_, err := h.store.Commands.PublishChange(h.t.Context(), streams.CommandHead{
 		Member: "berlin", Kind: subjects.CommandPlacement, Digest: fmt.Sprint(h.generation), Order: order, Position: h.position, Sequence: h.last,
 	}, session, api.PlacementDelta{
-		Header: api.NewHeader(api.KindPlacementDelta), Member: "berlin", Order: order, Position: h.position, Entries: entries, Gone: gone,
+		Header: api.NewHeader(api.KindPlacementDelta), Member: "berlin", Order: order, Position: h.position, After: h.after, Entries: entries, Gone: gone,
 	})
 	require.NoError(h.t, err)
+	h.after = order
 }
 
 func (h *hub) result(placement string) (api.PlacementResult, error) {

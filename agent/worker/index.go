@@ -2,6 +2,7 @@ package worker
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -15,6 +16,9 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/apply"
 )
+
+// errOther refuses a change of another index than the one that is held, as where a broker lost a change that was taken.
+var errOther = errors.New("the index is to be read whole")
 
 // index is the newest command that was accepted, by placement.
 type index struct {
@@ -125,8 +129,11 @@ func amended(c api.PlacementCommand, changes [][]byte) (api.PlacementCommand, []
 			return c, nil, fmt.Errorf("the change is a %q for member %q in position %s, expected a %s for %s in %s",
 				change.Kind, change.Member, change.Position, api.KindPlacementDelta, c.Member, wanted)
 		}
-		if change.Order.Compare(c.Order) <= 0 {
+		switch {
+		case change.Order.Compare(c.Order) <= 0:
 			return c, nil, disk.ErrOlder
+		case change.After != api.Order{} && change.After != c.Order:
+			return c, nil, fmt.Errorf("change %s is of the index of order %s, expected %s: %w", change.Position, change.After, c.Order, errOther)
 		}
 		c.Order, c.Changed, c.Entries = change.Order, change.Position, amendedEntries(c.Entries, &change, about)
 	}

@@ -72,6 +72,9 @@ type PlacementDelta struct {
 	Order  Order  `json:"order"`
 	// Position is where who takes it in stands then; it counts after Number-1 changes of the same base.
 	Position IndexPosition `json:"position"`
+	// After is the order of the index that it changes: who holds another one reads the index whole. Zero in changes of
+	// hubs that do not say it.
+	After Order `json:"after,omitzero"`
 	// Entries are sorted by placement.
 	Entries []IndexEntry `json:"entries,omitempty"`
 	// Gone are the placements that the index does not mention any more, sorted.

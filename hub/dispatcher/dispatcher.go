@@ -220,8 +220,8 @@ func (d *Dispatcher) followRun(name string) error {
 	return nil
 }
 
-// dispatch publishes the command of an address when it is not what was sent there, or when the agent
-// holds something newer.
+// dispatch publishes the command of an address when it is not what was sent there, or when the agent holds
+// something newer, or may: a command that was lost after it was sent. No order is given twice.
 func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error) {
 	if !d.store.State.Synced() {
 		return time.Time{}, bus.ErrNotSynced
@@ -246,15 +246,17 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 	}
 	held := d.held(to, &record)
 	stored := head.Sequence > 0
-	behind := held.Compare(head.Order) > 0
-	if stored && wanted.digest == head.Digest && !behind || !stored && wanted.empty {
+	last := d.sent.last(to)
+	lost := last.Compare(head.Order) > 0 // the member may hold it
+	behind := lost || held.Compare(head.Order) > 0
+	if stored && wanted.digest == head.Digest && !behind || !stored && wanted.empty && !lost {
 		d.index.stored(to.member, wanted.index.at)
 		return time.Time{}, nil
 	}
 	if !d.readable(to, &wanted, record.AgentLevel) {
 		return time.Time{}, nil
 	}
-	order := following(d.store.Term, head.Order, held)
+	order := following(d.store.Term, last, held)
 	if to.kind == subjects.CommandPlacement {
 		return time.Time{}, d.publishIndex(ctx, to, &wanted, order, behind, now)
 	}
@@ -285,7 +287,7 @@ func (d *Dispatcher) publish(ctx context.Context, to address, wanted *command, o
 // published notes what was stored at an address, or that it is not known what is; at is when its index was looked at.
 func (d *Dispatcher) published(to address, head *streams.CommandHead, at uint64, err error, now time.Time) error {
 	if err != nil {
-		d.sent.doubt(to)
+		d.sent.unknown(to, head.Order)
 		return fmt.Errorf("publishing the %s command of %s: %w", to.kind, to.member, err)
 	}
 	d.sent.remember(*head)

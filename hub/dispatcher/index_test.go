@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"crypto/sha256"
+	"errors"
 	"slices"
 	"testing"
 
@@ -9,7 +10,9 @@ import (
 
 	"flotilla/bus/bustest"
 	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
+	"flotilla/subjects"
 )
 
 func released(entries ...api.ReleaseEntry) *api.Release { return &api.Release{Entries: entries} }
@@ -106,4 +109,20 @@ func TestFollowing(t *testing.T) {
 			require.Positive(t, got.Compare(c.held))
 		})
 	}
+}
+
+// A command was sent of which nobody knows whether it was stored, and it is not: its member may have read it, so that its
+// order is not given to another.
+func TestAnOrderIsNotGivenTwice(t *testing.T) {
+	d := New(bustest.Start(t).Lead(t), Options{})
+	to := address{"berlin", subjects.CommandPlacement}
+	head := streams.CommandHead{Member: to.member, Kind: to.kind, Sequence: 5, Newest: 5, Order: api.Order{Epoch: 1, Term: 5, Generation: 7}}
+	d.sent.remember(head)
+	next := head
+	next.Order.Generation++
+	require.Error(t, d.published(to, &next, 0, errors.New("no answer"), d.store.Now()))
+	require.True(t, d.sent.doubted(to))
+	d.sent.correct(head)
+	require.Equal(t, next.Order, d.sent.last(to))
+	require.Equal(t, head.Order, d.sent.head(to).Order, "what is stored is older")
 }

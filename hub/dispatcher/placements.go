@@ -72,10 +72,11 @@ func (d *Dispatcher) publishChange(ctx context.Context, to address, head *stream
 		return err
 	}
 	d.locate(entries)
+	after := head.Order
 	head.Digest, head.Order = digest, order
 	head.Position.Number++
 	head.Newest, err = d.store.Commands.PublishChange(ctx, *head, d.store.Keys.Session(to.member, head.To, head.Position.Base), api.PlacementDelta{
-		Header: api.Header{Kind: api.KindPlacementDelta, Level: d.options.Level}, Member: to.member, Order: order, Position: head.Position,
+		Header: api.Header{Kind: api.KindPlacementDelta, Level: d.options.Level}, Member: to.member, Order: order, Position: head.Position, After: after,
 		Entries: entries, Gone: gone,
 	})
 	return d.published(to, head, of.at, err, now)

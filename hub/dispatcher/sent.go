@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"flotilla/bus/streams"
+	"flotilla/core/api"
 )
 
 // address is one subject of commands: a kind of a member.
@@ -14,6 +15,7 @@ type address struct{ member, kind string }
 type sent struct {
 	mu       sync.Mutex
 	heads    map[address]streams.CommandHead
+	given    map[address]api.Order // the newest that a command was sent with
 	times    map[address]time.Time
 	doubts   map[address]struct{} // what is stored there may be something else
 	reported map[string]int       // by member
@@ -21,16 +23,36 @@ type sent struct {
 }
 
 func newSent() *sent {
-	return &sent{heads: map[address]streams.CommandHead{}, times: map[address]time.Time{}, doubts: map[address]struct{}{}, reported: map[string]int{}, keyless: map[string]struct{}{}}
+	return &sent{heads: map[address]streams.CommandHead{}, given: map[address]api.Order{}, times: map[address]time.Time{}, doubts: map[address]struct{}{}, reported: map[string]int{}, keyless: map[string]struct{}{}}
 }
 
 func (s *sent) remember(head streams.CommandHead) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heads[address{head.Member, head.Kind}] = head
+	to := address{head.Member, head.Kind}
+	s.heads[to] = head
+	s.give(to, head.Order)
 	if head.To != "" {
 		delete(s.keyless, head.Member)
 	}
+}
+
+// give notes an order; the lock is held.
+func (s *sent) give(to address, order api.Order) { s.given[to] = newest(s.given[to], order) }
+
+// unknown notes that a command was sent of which nobody knows whether it is stored: its member may have read it.
+func (s *sent) unknown(to address, order api.Order) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.give(to, order)
+	s.doubts[to] = struct{}{}
+}
+
+// last is the newest order that a command was sent with: that of the one that is stored, unless that one was lost.
+func (s *sent) last(to address) api.Order {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.given[to]
 }
 
 // doubt remembers that what is stored at an address must be read before anything is sent there.
@@ -47,14 +69,13 @@ func (s *sent) doubted(to address) bool {
 	return doubted
 }
 
-// correct takes over what is stored at an address. An order that was sent before is not given again,
-// though the command that had it is lost: its member may hold it.
+// correct takes over what is stored at an address.
 func (s *sent) correct(head streams.CommandHead) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to := address{head.Member, head.Kind}
-	head.Order = newest(head.Order, s.heads[to].Order)
 	s.heads[to] = head
+	s.give(to, head.Order)
 	delete(s.doubts, to)
 }
 
@@ -90,6 +111,7 @@ func (s *sent) forget(to address) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.heads, to)
+	delete(s.given, to)
 	delete(s.times, to)
 	delete(s.doubts, to)
 	delete(s.reported, to.member)

@@ -50,6 +50,21 @@ func TestALostCommandIsSentAgain(t *testing.T) {
 	require.Positive(t, after.Order.Compare(before.Order), "the lost command may have been read")
 }
 
+// Nothing is to be on a member any more whose command is lost: its agent may have read that, and is told.
+func TestALostCommandIsTakenBack(t *testing.T) {
+	y := newYard(t)
+	y.run(dispatcher.Options{})
+	y.release("web", entry("berlin", 1))
+	_, before := y.awaits("berlin", holds(1))
+	stream, err := y.store.Conn.JS.Stream(bustest.Context(t), y.store.Conn.Fleet.Stream(subjects.Commands))
+	require.NoError(t, err)
+	subject := y.store.Conn.Fleet.Command("berlin", subjects.CommandPlacement)
+	require.NoError(t, stream.Purge(bustest.Context(t), jetstream.WithPurgeSubject(subject)))
+	y.release("web")
+	_, after := y.awaits("berlin", holds())
+	require.Positive(t, after.Order.Compare(before.Order))
+}
+
 // TestCommandsOfAMemberThatLeftAreRemoved waits for its last placement and its record to be gone.
 func TestCommandsOfAMemberThatLeftAreRemoved(t *testing.T) {
 	y := newYard(t)
