@@ -120,7 +120,10 @@ func (y *yard) change(command *api.PlacementCommand, position api.IndexPosition)
 		return err
 	}
 	require.Equal(y.t, position, change.Position)
-	require.Positive(y.t, change.Order.Compare(command.Order))
+	require.Positive(y.t, change.Order.Compare(change.After))
+	if change.After != command.Order {
+		return fmt.Errorf("change %s is of the index of order %s, not of %s", position, change.After, command.Order)
+	}
 	of := map[string]api.IndexEntry{}
 	for _, e := range append(command.Entries, change.Entries...) {
 		of[e.Placement] = e
