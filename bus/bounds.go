@@ -139,9 +139,9 @@ func Beyond(format string, limit int) error {
 // readable finds times that are written in the last year that is, or the first, and are none of it in UTC, where they are written in five digits or
 // below zero: nobody reads those.
 func readable(quoted []byte) error {
-	const begins = len(`"9999-12-31T`)
+	const begins = len(`"9999-`) // an offset may be longer than a day
 	begin := quoted[:min(len(quoted), begins)]
-	if bytes.IndexByte(quoted[:min(len(quoted), len(`\u0030`)*begins)], '\\') < 0 && !bytes.Equal(begin, []byte(`"9999-12-31T`)) && !bytes.Equal(begin, []byte(`"0000-01-01T`)) {
+	if bytes.IndexByte(quoted[:min(len(quoted), len(`\u0030`)*begins)], '\\') < 0 && !bytes.Equal(begin, []byte(`"9999-`)) && !bytes.Equal(begin, []byte(`"0000-`)) {
 		return nil
 	}
 	var text string

@@ -28,6 +28,7 @@ func TestTimesThatMembersTellCanBeRead(t *testing.T) {
 		`9999-12-31T23:59:59Z`: true, `9999-12-31T23:59:59+12:00`: true, `9999-12-31T11:59:59-12:00`: true, `9999-12-31T12:00:00-12:00`: false,
 		`0000-01-01T12:00:00+12:00`: true, `0000-01-01T11:59:59+12:00`: false, `\u0039999-12-31T23:59:59.` + strings.Repeat("0", 500) + `-01:00`: false,
 		`9999-12-31Tonight`: true, `\n9999-12-31T23:59:59-12:00`: true, `9999-12-30T23:59:59-12:00`: true,
+		`9999-12-30T23:59:59-24:60`: false, `0000-01-02T00:30:00+24:60`: false, `0000-01-02T01:00:00+24:60`: true,
 	} {
 		body := []byte(`{"node":{"name":"a","created":"` + text + `"}}`)
 		for name, within := range map[string]Bounds{"node": NodeBounds, "inventory": InventoryBounds, "heartbeat": HeartbeatBounds, "result": ResultBounds} {

@@ -13,10 +13,10 @@ const (
 	byResult    = "result"
 )
 
-// Bounds of what an agent may state: times within which a year has four digits, and spans of ten years.
+// Bounds of what an agent may state: spans of ten years, and times after which such a span ends in a year of four digits.
 const (
-	mostMillis = 253402300799000
 	mostSpan   = 10 * 366 * 24 * 60 * 60 * 1000
+	mostMillis = 253402300799000 - mostSpan
 )
 
 // stated are the times of a result by the agent's clock, zero where it did not come so far.
