@@ -11,9 +11,13 @@ import (
 	"flotilla/core/api"
 )
 
-// generation is how many values an Interner remembers before it begins to forget those that nobody
-// mentions any more.
-const generation = 1 << 16
+// An Interner remembers so many values, and bytes of their keys, before it begins to forget those that nobody mentions any
+// more. What is longer than worthKeeping, in bytes, is a value of one node or pod: it is not remembered.
+const (
+	generation   = 1 << 16
+	mostKept     = 8 << 20
+	worthKeeping = 1 << 10
+)
 
 // Interner keeps equal values once: the labels, requests and tolerations of the pods of one workload, of
 // which a fleet has millions, are few. It may be used from any goroutine.
@@ -26,20 +30,27 @@ type Interner struct {
 }
 
 // shelf holds the values of the present generation and of the one before it, by a text that says all.
-type shelf[T any] struct{ now, before map[string]T }
+type shelf[T any] struct {
+	now, before map[string]T
+	bytes       int // of the keys of the present one
+}
 
 // keep returns the value that was kept under a key first.
 func (s *shelf[T]) keep(key string, value T) T {
+	if len(key) > worthKeeping {
+		return value
+	}
 	if held, ok := s.now[key]; ok {
 		return held
 	}
 	if held, ok := s.before[key]; ok {
 		value = held
 	}
-	if s.now == nil || len(s.now) >= generation {
-		s.before, s.now = s.now, make(map[string]T)
+	if s.now == nil || len(s.now) >= generation || s.bytes+len(key) > mostKept {
+		s.before, s.now, s.bytes = s.now, make(map[string]T), 0
 	}
 	s.now[key] = value
+	s.bytes += len(key)
 	return value
 }
 

@@ -2,6 +2,9 @@ package told
 
 import (
 	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,4 +41,28 @@ func TestNoAgentSpeaksForAnother(t *testing.T) {
 	one, other := read(&shared, told), read(&shared, told)
 	one.Labels["changed"] = "together"
 	require.Equal(t, one.Labels, other.Labels, "what is equal is kept once")
+}
+
+// What one member states anew again and again is forgotten, and what is of one node alone is not remembered.
+func TestWhatIsRememberedHasABound(t *testing.T) {
+	var s shelf[string]
+	kept := func(of map[string]string) (bytes int) {
+		for key := range of {
+			bytes += len(key)
+		}
+		return bytes
+	}
+	long := strings.Repeat("x", worthKeeping+1)
+	require.Equal(t, long, s.keep(long, long))
+	require.Empty(t, s.now)
+	for i := range 5 * mostKept / worthKeeping {
+		text := fmt.Sprintf("%0*d", worthKeeping, i)
+		require.Equal(t, text, s.keep(text, text))
+	}
+	require.LessOrEqual(t, kept(s.now), mostKept)
+	require.LessOrEqual(t, kept(s.before), mostKept)
+	for i := range 2*generation + 10 {
+		s.keep(strconv.Itoa(i), "")
+	}
+	require.LessOrEqual(t, len(s.now), generation)
 }
