@@ -23,6 +23,8 @@ type Cluster struct {
 	PodCount  int
 	// Placing says that only pending pods look for room, as they do at a scheduler: see Fit.
 	Placing bool
+	// since counts the nodes that came since resources were numbered.
+	since int
 }
 
 // NewCluster returns a member without nodes.
@@ -41,6 +43,22 @@ func (c *Cluster) Set(n *api.NodeState) {
 	}
 	c.Nodes[n.Name] = c.NewNode(n)
 	c.PodCount += len(n.Pods)
+	if c.since++; c.Resources.Full && c.since > len(c.Nodes) {
+		c.renumber()
+	}
+}
+
+// renumber numbers the resources anew that are named now.
+func (c *Cluster) renumber() {
+	c.Resources, c.since = newResources(), 0
+	for name, n := range c.Nodes {
+		c.Nodes[name] = c.NewNode(n.State)
+	}
+	for _, pods := range [][]*Pod{c.Pending, c.Daemons} {
+		for i := range pods {
+			pods[i] = c.NewPod(pods[i].State)
+		}
+	}
 }
 
 // Remove forgets a node.

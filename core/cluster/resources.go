@@ -24,11 +24,19 @@ type extra struct {
 	Amount int64
 }
 
+// MostResources is how many names of resources are told apart on one member; a few are usual. Each is a column over all of
+// its nodes.
+const MostResources = 256
+
 // Resources numbers the names of resources.
-type Resources struct{ Index map[string]int }
+type Resources struct {
+	Index map[string]int
+	// Full says that there are more names, which are left out of vectors: nothing may be decided by these.
+	Full bool
+}
 
 func newResources() Resources {
-	return Resources{map[string]int{capacity.CPUName: CPUIndex, capacity.MemoryName: MemoryIndex, capacity.PodsName: PodsIndex}}
+	return Resources{Index: map[string]int{capacity.CPUName: CPUIndex, capacity.MemoryName: MemoryIndex, capacity.PodsName: PodsIndex}}
 }
 
 func (r *Resources) vec(a api.Amounts) Vector {
@@ -39,7 +47,10 @@ func (r *Resources) vec(a api.Amounts) Vector {
 		}
 		i, ok := r.Index[name]
 		if !ok {
-			i = len(r.Index)
+			if i = len(r.Index); i == MostResources {
+				r.Full = true
+				continue
+			}
 			r.Index[name] = i
 		}
 		v.More = append(v.More, extra{i, amount})

@@ -32,7 +32,7 @@ type obstructed struct {
 // asked where they go. New nodes are taken to be of the type and offering that cost least.
 func aftermathOf(x *simulate.Index, going []*departure, moves []simulate.Move, pods []*cluster.Pod) *aftermath {
 	c := *x.State.Cluster
-	c.Resources = cluster.Resources{Index: maps.Clone(c.Resources.Index)}
+	c.Resources = cluster.Resources{Index: maps.Clone(c.Resources.Index), Full: c.Resources.Full}
 	c.Nodes, c.Pending, c.Budgets, c.Placing = map[string]*cluster.Node{}, pods, nil, true
 	gone := map[*simulate.ExistingNode]bool{}
 	for _, g := range going {

@@ -8,6 +8,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
+	"flotilla/core/cluster"
 	"flotilla/core/phrase"
 	"flotilla/core/simulate"
 )
@@ -78,6 +79,9 @@ func Decide(s *simulate.State) Decision {
 func (d *deciding) undecided() Refusal {
 	if s := d.x.State; s.Stale != "" {
 		return Refusal{Code: CodeStale, Message: s.Stale}
+	}
+	if d.x.State.Cluster.Resources.Full {
+		return Refusal{Code: CodeTangled, Message: fmt.Sprintf("the nodes and pods of the member name more than %d resources, which are not told apart", cluster.MostResources)}
 	}
 	if why := d.x.Tangled(); why != "" {
 		return Refusal{Code: CodeTangled, Message: why}

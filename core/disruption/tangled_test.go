@@ -254,3 +254,43 @@ func TestATangledMemberIsLeftAlone(t *testing.T) {
 		require.Empty(t, NodeAlone(s, s.Cluster.Names()[0]).Removal)
 	}
 }
+
+// A member that names more resources than are told apart is left alone, and says why.
+func TestAMemberOfTooManyResourcesIsLeftAlone(t *testing.T) {
+	s := benchState(20, true)
+	first := s.Cluster.Names()[0]
+	state := *s.Cluster.Nodes[first].State
+	state.Pods = slices.Clone(state.Pods)
+	state.Pods[0].Requests = api.Amounts{}
+	for i := range 2 * cluster.MostResources {
+		state.Pods[0].Requests[fmt.Sprint("example.com/", i)] = 1
+	}
+	s.Cluster.Set(&state)
+	d := Decide(s)
+	require.Empty(t, d.Commands)
+	require.Equal(t, "the nodes and pods of the member name more than 256 resources, which are not told apart", d.Stale)
+	_, lost, ok := Validate(Command{Method: MethodSingle, Nodes: []string{first}}, s)
+	require.False(t, ok)
+	require.Equal(t, d.Stale, lost)
+}
+
+// The domains of a label that each node has for itself are not given to thousands of terms: nothing is decided.
+func TestAMemberOfTooManyDomainsIsLeftAlone(t *testing.T) {
+	waiting := func(nodes, pods int) *simulate.State {
+		f := &simulatetest.Member{Pools: []*api.NodePool{simulatetest.Pool("p")}}
+		for i := range nodes {
+			f.Nodes = append(f.Nodes, &api.NodeState{Name: fmt.Sprint("n", i), Labels: map[string]string{"rack": fmt.Sprint(i)}})
+		}
+		for p := range pods {
+			near := &corev1.PodAffinity{}
+			for k := range 40 {
+				near.RequiredDuringSchedulingIgnoredDuringExecution = append(near.RequiredDuringSchedulingIgnoredDuringExecution,
+					corev1.PodAffinityTerm{TopologyKey: "rack", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": fmt.Sprint(1000*p + k)}}})
+			}
+			f.Pending = append(f.Pending, api.PodState{Namespace: "a", Name: fmt.Sprint(p), Affinity: &corev1.Affinity{PodAffinity: near}})
+		}
+		return f.State()
+	}
+	require.Empty(t, simulate.NewIndex(waiting(100, 100)).Tangled())
+	require.NotEmpty(t, simulate.NewIndex(waiting(1000, 100)).Tangled())
+}

@@ -18,6 +18,8 @@ const (
 	mostMade = 50_000
 	// mostAsked is how often a term is held against pods of one shape and labels, or counts a pod.
 	mostAsked = 6_000_000
+	// aDomain is what a domain that a group knows takes, in terms that are asked.
+	aDomain = 4
 	// aTerm is how many values of a selector, or namespaces of a term, take as long as a term.
 	aTerm = 16
 )

@@ -131,12 +131,18 @@ func (x *Index) knowDomains() {
 		switch {
 		case g.known == nil:
 		case g.filter.taints || len(g.filter.terms) > 0:
-			g.known = x.domainsOf(g)
+			if g.known = map[string]int{}; x.asked <= mostAsked {
+				g.known = x.domainsOf(g)
+			}
+			x.asked += aDomain * len(g.known)
 		default:
 			if every[g.key] == nil {
 				every[g.key] = x.domainsOf(g)
 			}
-			g.known = maps.Clone(every[g.key])
+			x.asked += aDomain * len(every[g.key])
+			if g.known = every[g.key]; x.asked <= mostAsked { // beyond it nothing is simulated
+				g.known = maps.Clone(every[g.key])
+			}
 		}
 	}
 }
