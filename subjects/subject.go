@@ -159,6 +159,12 @@ func (f Fleet) Act(kind, name string) string {
 	return f.Prefix() + ".act." + Encode(kind) + "." + Encode(name)
 }
 
+// ActOf is the subject of the copy of an event, by that of the event, which names its object whole.
+func (f Fleet) ActOf(event string) (act string, ok bool) {
+	rest, ok := cutPrefix(event, f.Prefix()+".audit.")
+	return f.Prefix() + ".act." + rest, ok
+}
+
 // ActFilter is Act with "" standing for any kind or any name.
 func (f Fleet) ActFilter(kind, name string) string { return f.Prefix() + ".act." + filter(kind, name) }
 

@@ -2,11 +2,9 @@ package streams
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"flotilla/bus"
@@ -85,13 +83,13 @@ var errCopiesGone = errors.New("stream " + subjects.Acts + " was emptied, or mad
 
 // take copies an event of a person. It returns once the copy is stored, or ctx ends, and errs when copies before it are gone.
 func (k *actsKeeper) take(ctx context.Context, e AuditEvent) error {
-	kind, name, named := strings.Cut(e.Object, "/")
+	subject, named := k.conn.Fleet.ActOf(e.Subject)
 	if !ofPerson(&e.Audit) || !named {
 		return nil
 	}
-	m := nats.NewMsg(k.conn.Fleet.Act(kind, name))
+	m := nats.NewMsg(subject)
 	var err error
-	if m.Data, err = json.Marshal(e.Audit); err != nil {
+	if m.Data, err = encoded(e.Audit); err != nil {
 		return err
 	}
 	m.Header.Set(headerAudit, strconv.FormatUint(e.Position.Sequence, 10))

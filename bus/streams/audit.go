@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/loop"
 	"flotilla/core/api"
+	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
 )
@@ -168,7 +170,7 @@ func (a *Audit) publish(ctx context.Context, e api.Audit) {
 		a.drop(e, fmt.Errorf("object %q: expected <kind>/<name>", e.Object))
 		return
 	}
-	m := nats.NewMsg(a.conn.Fleet.AuditEvent(kind, name))
+	m := nats.NewMsg(subjectOf(a.conn.Fleet, kind, name))
 	var err error
 	if m.Data, err = fit(e); err != nil {
 		a.drop(e, err)
@@ -200,42 +202,96 @@ func (a *Audit) publish(ctx context.Context, e api.Audit) {
 	}
 }
 
-// fit renders an event within MaxAudit bytes: without its spec, and without names of members, where there is no room for
-// them, and with its message cut to the longest that fits.
-func fit(e api.Audit) ([]byte, error) {
-	whole := e.Message
-	text, err := json.Marshal(e)
-	if err != nil || len(text) <= bus.MaxAudit {
-		return text, err
+// subjectOf is the subject of events of an object, whose name is cut where it is longer than a subject may be.
+func subjectOf(fleet subjects.Fleet, kind, name string) string {
+	whole := fleet.AuditEvent(kind, name)
+	if len(whole) <= subjects.MostLength {
+		return whole
 	}
-	if e.Spec != nil {
-		e.Spec = nil
-		return fit(e)
-	}
-	tooLong := func(n int) bool {
-		e.Message = cut(whole, n)
-		text, err = json.Marshal(e)
-		return err != nil || len(text) > bus.MaxAudit
-	}
-	n := sort.Search(len(whole), tooLong) - 1
-	if n < 0 && e.Picks != nil && !reflect.DeepEqual(e.Picks, e.Picks.Bare()) {
-		e.Message, e.Picks = whole, e.Picks.Bare()
-		return fit(e)
-	}
-	if n < 0 {
-		return nil, fmt.Errorf("%w: more than %d bytes without its message", bus.ErrTooLarge, bus.MaxAudit)
-	}
-	e.Message = cut(whole, n)
-	return json.Marshal(e)
+	tooLong := func(n int) bool { return len(fleet.AuditEvent(kind, cut(name, n))) > subjects.MostLength }
+	return fleet.AuditEvent(kind, cut(name, max(sort.Search(len(name), tooLong)-1, 0)))
 }
 
-// cut shortens text to at most n bytes and an ellipsis, between characters; to nothing when n is 0.
-func cut(text string, n int) string {
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
+// fit renders an event within MaxAudit bytes: without its spec, and without names of members, where there is no room for
+// them, with its message cut to the longest that fits, and where not even an empty one does, with all texts cut to one length.
+// A text that was cut ends with an ellipsis. Whatever texts an event has, it fits.
+func fit(e api.Audit) ([]byte, error) {
+	text, err := encoded(e)
+	switch {
+	case err == nil && len(text) <= bus.MaxAudit:
+		return text, nil
+	case e.Spec != nil:
+		e.Spec = nil
+		return fit(e)
+	case err != nil:
+		return nil, err
 	}
-	if n == 0 {
-		return ""
+	if text := fitting(&e, &e.Message); text != nil {
+		return text, nil
+	}
+	if e.Picks != nil && !reflect.DeepEqual(e.Picks, e.Picks.Bare()) {
+		e.Picks = e.Picks.Bare()
+		return fit(e)
+	}
+	if text := fitting(&e, &e.Message, &e.Object, &e.Reason, &e.Type, &e.By, &e.Request, &e.From, &e.Member); text != nil {
+		return text, nil
+	}
+	return nil, fmt.Errorf("%w: more than %d bytes without its texts", bus.ErrTooLarge, bus.MaxAudit)
+}
+
+// fitting renders an event with some of its texts cut to the greatest length, as JSON, with which it fits; nil when it does with none. The
+// event is left as it was.
+func fitting(e *api.Audit, texts ...*string) (fits []byte) {
+	whole := make([]string, len(texts))
+	for i := range texts {
+		whole[i] = *texts[i]
+	}
+	sort.Search(bus.MaxAudit, func(n int) bool {
+		for i := range texts {
+			*texts[i] = cutTo(whole[i], n)
+		}
+		text, err := encoded(*e)
+		if err != nil || len(text) > bus.MaxAudit {
+			return true
+		}
+		fits = text // the search comes to longer ones only
+		return false
+	})
+	for i := range texts {
+		*texts[i] = whole[i]
+	}
+	return fits
+}
+
+// encoded is JSON without the escapes that only texts within HTML need: they would take six bytes for one.
+func encoded(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
+}
+
+// cutTo shortens text until it takes n bytes at most between its quotes in JSON, or nothing of it is left but the ellipsis.
+func cutTo(text string, n int) string {
+	if width(text) <= n {
+		return text
+	}
+	text = text[:min(len(text), bus.MaxAudit)] // no sign takes less than a byte
+	tooLong := func(at int) bool { return width(cut(text, at)) > n }
+	return cut(text, max(sort.Search(len(text), tooLong)-1, 0))
+}
+
+// width is how many bytes a text takes in JSON, without its quotes.
+func width(text string) int {
+	quoted, _ := encoded(text) // a string always can be
+	return len(quoted) - len(`""`)
+}
+
+// cut shortens text to at most n bytes and an ellipsis, between characters; n is less than its length.
+func cut(text string, n int) string {
+	for back := 1; back < utf8.UTFMax && n > 0 && !utf8.RuneStart(text[n]); back++ { // what is no UTF-8 has no characters
+		n--
 	}
 	return text[:n] + "…"
 }

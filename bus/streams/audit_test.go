@@ -17,6 +17,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/subjects"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 )
 
@@ -106,20 +107,102 @@ func TestAuditEventsAreCut(t *testing.T) {
 		api.Audit{Object: "nonsense", Message: "has no kind"},
 		api.Audit{Object: "placement/" + strings.Repeat("w", 2000), Message: "does not fit even without its message"},
 	)
-	bustest.Eventually(t, func() error {
-		if n := store.Audit.Dropped(); n != 2 {
-			return fmt.Errorf("%d dropped", n)
+	var events []api.Audit
+	bustest.Eventually(t, func() (err error) {
+		if events, err = streams.ReadAudit(bustest.Context(t), store.Conn, streams.AuditQuery{}); len(events) < 2 || store.Audit.Dropped() != 1 {
+			return fmt.Errorf("%d events, %d dropped: %w", len(events), store.Audit.Dropped(), err)
 		}
 		return nil
 	})
-	events, err := streams.ReadAudit(bustest.Context(t), store.Conn, streams.AuditQuery{})
-	require.NoError(t, err)
-	require.Len(t, events, 1)
+	require.Len(t, events, 2)
 	require.True(t, strings.HasSuffix(events[0].Message, "…"))
+	require.Regexp(t, "^placement/w{500,}…$", events[1].Object)
 	text, err := json.Marshal(events[0])
 	require.NoError(t, err)
 	require.InDelta(t, bus.MaxAudit, len(text), 16)
 	require.LessOrEqual(t, len(text), bus.MaxAudit)
+}
+
+// Whatever stands in an event of a person, however much of it and in whatever signs, the event is stored: what is too long says that it
+// was cut, and what the person did is copied too, by the whole name of the object.
+func TestNoEventOfAPersonIsTooLong(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	keepActs(t, server.Hub(t))
+	fields := map[string]func(e *api.Audit, text string){
+		"object":  func(e *api.Audit, text string) { e.Object = "object/ClusterRole/" + text },
+		"name":    func(e *api.Audit, text string) { e.Object = "object/ClusterRole/" + text[:min(len(text), 252)] },
+		"type":    func(e *api.Audit, text string) { e.Type = text },
+		"reason":  func(e *api.Audit, text string) { e.Reason = text },
+		"message": func(e *api.Audit, text string) { e.Message = text },
+		"by":      func(e *api.Audit, text string) { e.By = text },
+		"request": func(e *api.Audit, text string) { e.Request = text },
+		"from":    func(e *api.Audit, text string) { e.From = text },
+		"member":  func(e *api.Audit, text string) { e.Member = text },
+		"spec":    func(e *api.Audit, text string) { e.Spec, _ = json.Marshal(text) },
+		"no spec": func(e *api.Audit, text string) { e.Spec = json.RawMessage(text) },
+		"picks": func(e *api.Audit, text string) {
+			e.Picks = &api.Picks{Count: 1, Gained: []api.PickChange{{Reason: text, Members: []string{text, text}, Total: 2}}}
+		},
+		"all": func(e *api.Audit, text string) {
+			*e = api.Audit{Object: "object/" + text, Type: text, Reason: text, Message: text, By: text, Request: text, From: text, Member: text, Spec: json.RawMessage(text)}
+		},
+	}
+	signs := []string{"<", ">", "&", `"`, `\`, "\u2028", "\u2029", "\x00", "\x1b", "\n", "\x7f", "\xff", "\xc3", "\x80", "é", "😀", "x", "<\"\xff\u2028\\"}
+	var told []string
+	for field, put := range fields {
+		for _, sign := range signs {
+			for _, length := range []int{253, 3000} {
+				what := fmt.Sprintf("%s %q %d", field, sign, length)
+				e := api.Audit{Object: "object/ClusterRole/web", Type: "Normal", Reason: "Created", Message: what, By: "anna", Request: "r", From: "10.0.0.1"}
+				put(&e, strings.Repeat(sign, length/len(sign)))
+				told = append(told, what)
+				store.Audit.Record(e)
+			}
+		}
+	}
+	var of, audited []string
+	for _, name := range []string{subjects.Audit, subjects.Acts} {
+		var texts [][]byte
+		bustest.Eventually(t, func() error {
+			texts, of = nil, nil
+			err := streams.Each(bustest.Context(t), store.Conn, store.Conn.Fleet.Stream(name), jetstream.ConsumerConfig{}, func(m jetstream.Msg, _ *jetstream.MsgMetadata) {
+				texts, of = append(texts, m.Data()), append(of, m.Subject())
+			})
+			if err != nil || len(texts) < len(told) {
+				return fmt.Errorf("%s: %d of %d, %d dropped: %w", name, len(texts), len(told), store.Audit.Dropped(), err)
+			}
+			return nil
+		})
+		require.Zero(t, store.Audit.Dropped())
+		require.Len(t, texts, len(told))
+		for i, text := range texts {
+			var e api.Audit
+			require.LessOrEqual(t, len(text), bus.MaxAudit, told[i])
+			require.LessOrEqual(t, len(of[i]), subjects.MostLength, told[i])
+			require.NoError(t, json.Unmarshal(text, &e), told[i])
+			require.NotEmpty(t, e.Request, told[i])
+			require.True(t, strings.HasPrefix(e.Object, "object/"), "%s: %s", told[i], e.Object)
+			requireWholeOrCut(t, told[i], &e)
+			if audited != nil {
+				require.Equal(t, strings.Replace(audited[i], ".audit.", ".act.", 1), of[i], told[i])
+			}
+		}
+		audited = of
+	}
+	named, err := streams.ReadEvents(bustest.Context(t), store.Conn, streams.AuditQuery{Object: "object/ClusterRole/" + strings.Repeat("\x1b", 252)})
+	require.NoError(t, err)
+	require.NotEmpty(t, named.Events, "an event is found by the whole name of its object")
+}
+
+// requireWholeOrCut holds texts that were made of a repeated sign to being so long as they were, or saying that they were cut.
+func requireWholeOrCut(t *testing.T, told string, e *api.Audit) {
+	t.Helper()
+	for _, text := range []string{e.Object, e.Type, e.Reason, e.Message, e.By, e.Request, e.From, e.Member} {
+		if len(text) > 60 && !strings.HasSuffix(text, "…") {
+			require.GreaterOrEqual(t, len(text), 250, told)
+		}
+	}
 }
 
 func TestAuditNeverBlocks(t *testing.T) {

@@ -29,10 +29,11 @@ type AuditPosition struct {
 	Stored   time.Time
 }
 
-// AuditEvent is an event of the audit stream; Position is the place behind it, Stored when it was stored,
+// AuditEvent is an event of the audit stream, with its subject; Position is the place behind it, Stored when it was stored,
 // by the connection's clock.
 type AuditEvent struct {
 	api.Audit
+	Subject  string
 	Position AuditPosition
 	Stored   time.Time
 }
@@ -191,7 +192,7 @@ func (f *auditFollower) message(ctx context.Context, m jetstream.Msg) error {
 	}
 	f.next++
 	position := AuditPosition{Sequence: meta.Sequence.Stream, Stored: meta.Timestamp.UTC()}
-	event := AuditEvent{Position: position, Stored: f.conn.FromMachine(position.Stored)}
+	event := AuditEvent{Subject: m.Subject(), Position: position, Stored: f.conn.FromMachine(position.Stored)}
 	if err := json.Unmarshal(m.Data(), &event.Audit); err != nil {
 		f.conn.Log.Warn().Err(err).Str("subject", m.Subject()).Msg("audit event cannot be decoded")
 	} else if err := f.take(ctx, event); err != nil {

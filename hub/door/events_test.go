@@ -1,13 +1,19 @@
 package door_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
+	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/hub/door"
+	"flotilla/subjects"
 )
 
 // An answer holds a bounded number of events, found among a bounded number, and says where older ones begin: also one that
@@ -32,4 +38,34 @@ func TestADoorAnswersEventsPageByPage(t *testing.T) {
 	many := must[api.EventsResponse](h, api.VerbEvents, api.EventsRequest{Object: flood.Object, Limit: 1_000_000})
 	require.Len(t, many.Events, 600)
 	require.NotZero(t, many.Older)
+}
+
+// What is done to an object is told, whatever its name takes where events are kept, and found by its name.
+func TestWhatIsDoneUnderAnyNameIsTold(t *testing.T) {
+	h := peopled(t)
+	olga := h.add("olga", api.RoleOperator)
+	for _, sign := range []string{"<", "&", ">", `"`, `\`, "é", "x"} {
+		for kind, namespace := range map[string]string{"ClusterRole": "", "Role": strings.Repeat("n", 63)} {
+			metadata := map[string]any{"name": strings.Repeat(sign, 253/len(sign))}
+			if namespace != "" {
+				metadata["namespace"] = namespace
+			}
+			text, err := json.Marshal(map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata, "rules": []any{}})
+			require.NoError(t, err)
+			var answer api.ApplyResponse
+			require.NoError(t, bus.Request(bustest.Context(t), olga, api.VerbApply, api.ApplyRequest{Request: string(uuid.NewUUID()), Documents: []json.RawMessage{text}}, &answer, bus.RequestOptions{}))
+			require.Equal(t, api.ActionCreated, answer.Results[0].Action)
+			name := api.AuditObject(subjects.KindObject, answer.Results[0].Object.String())
+			bustest.Eventually(t, func() error {
+				told := must[api.EventsResponse](h, api.VerbEvents, api.EventsRequest{Object: name, By: "olga"})
+				if len(told.Events) != 1 {
+					return fmt.Errorf("%s: %d events, %d dropped", name, len(told.Events), h.store.Audit.Dropped())
+				}
+				require.Equal(t, "Created", told.Events[0].Reason)
+				require.Equal(t, name, told.Events[0].Object, "there is room for any name that the door lets through")
+				return nil
+			})
+		}
+	}
+	require.Zero(t, h.store.Audit.Dropped())
 }
