@@ -13,10 +13,13 @@ import (
 // redactedDigits is how much of its digest stands in the place of a value.
 const redactedDigits = 16
 
+// withheld stands in the place of a digest that would tell whether a guess is right.
+const withheld = "withheld"
+
 // RedactedBegin is what every digest in the place of a value begins with; no base64 does.
 const RedactedBegin = "digest:"
 
-var redactedValue = regexp.MustCompile(`^` + RedactedBegin + `[0-9a-f]{16}$`)
+var redactedValue = regexp.MustCompile(`^` + RedactedBegin + `(?:[0-9a-f]{16}|` + withheld + `)$`)
 
 // Redact puts digests in the place of the values of a Secret, of the Secrets in an envelope, of texts in a ConfigMap that
 // are Secrets, and of what an override puts into Secrets. Equal values of equal names have equal digests, which nobody

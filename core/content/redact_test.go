@@ -142,3 +142,39 @@ func TestHiddenValuesKeepTheirKeys(t *testing.T) {
 	require.Regexp(t, `"value":\{"one":"digest:[0-9a-f]{16}"\}`, shown)
 	require.Contains(t, shown, `"value":{"a":"b"}`)
 }
+
+// Of an object that somebody wrote to who may not see values, digests are shown of what was hidden before and stands apart from what they
+// wrote, whatever path they came by.
+func TestNoDigestIsShownOfAGuess(t *testing.T) {
+	const config = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"kind: Secret","a.b":"kind: Secret","ab":"kind: Secret","plain":"x"}}`
+	for place, want := range map[string]string{
+		"data.a":               `{"a":"withheld","a.b":"withheld","ab":"digest","plain":"withheld"}`,
+		"data.a.b":             `{"a":"withheld","a.b":"withheld","ab":"digest","plain":"withheld"}`,
+		"data.ab":              `{"a":"digest","a.b":"digest","ab":"withheld","plain":"withheld"}`,
+		"data":                 `{"a":"withheld","a.b":"withheld","ab":"withheld","plain":"withheld"}`,
+		"metadata.annotations": `{"a":"digest","a.b":"digest","ab":"digest","plain":"withheld"}`,
+	} {
+		object := tree(t, config)
+		object["data"].(map[string]any)["plain"] = "kind: Secret"
+		content.RedactGuesses(object, tree(t, config), []string{place}, keys)
+		shown := object["data"].(map[string]any)
+		for key, value := range shown {
+			if shown[key] = "digest"; strings.HasPrefix(value.(string), "digest:withheld") {
+				shown[key] = "withheld"
+			}
+		}
+		require.JSONEq(t, want, shownAs(t, shown), place)
+	}
+}
+
+// Values of Secrets are a document's own where it says something of them, however little makes them Secrets.
+func TestValuesAreThoseOfADocument(t *testing.T) {
+	whole := `{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ResourceOverride","metadata":{"name":"o"},"spec":{"resourceSelectors":[{"kind":"Secret","name":"key"}],
+		"policy":{"overrideRules":[{},{"jsonPatchOverrides":[{"op":"remove"},{"op":"add","path":"/data/one","value":"aHVudGVyMg=="}]}]}}}`
+	at := []string{"spec.policy.overrideRules[1].jsonPatchOverrides[1].value"}
+	require.Equal(t, at, content.ValuesOf(tree(t, whole), tree(t, whole)))
+	require.Empty(t, content.ValuesOf(tree(t, `{"kind":"ResourceOverride","spec":{"policy":{"overrideRules":[{}]}}}`), tree(t, whole)))
+	envelope := `{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ResourceEnvelope","data":{"a.b":{"apiVersion":"v1","kind":"Secret","data":{"c.d":"eA==","e":"eA=="}}}}`
+	require.Equal(t, []string{"data.a.b.data.c.d"}, content.ValuesOf(tree(t, `{"data":{"a.b":{"data":{"c.d":"eA=="}}}}`), tree(t, envelope)))
+	require.Empty(t, content.ValuesOf(tree(t, `{"data":{"a.b":{"data":{"c":"eA=="}}}}`), tree(t, envelope)))
+}

@@ -1,9 +1,11 @@
 package content
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -46,6 +48,57 @@ func redactedCopy(object map[string]any, keys *seal.Keyring) map[string]any {
 	copied := runtime.DeepCopyJSON(object)
 	Redact(copied, keys)
 	return copied
+}
+
+// RedactGuesses is Redact for whoever may not see the values of Secrets and wrote to some places of an object, which was another before. A
+// digest there would tell whether they wrote the value that stands in a Secret elsewhere, or stood here: they are shown digests only of
+// values that were hidden before, at places that no path of written names, lies in or lies under.
+func RedactGuesses(object, before map[string]any, written []string, keys *seal.Keyring) {
+	known := map[string]bool{}
+	eachValue(before, func(path string, value any) any {
+		known[path] = true
+		return value
+	})
+	eachValue(object, func(path string, value any) any {
+		if !known[path] || slices.ContainsFunc(written, func(place string) bool { return within(path, place) || within(place, path) }) {
+			return RedactedBegin + withheld
+		}
+		return redacted(path, value, keys)
+	})
+}
+
+// within says that one path is another, or leads on from it.
+func within(path, from string) bool {
+	rest, begins := strings.CutPrefix(path, from)
+	return begins && (rest == "" || rest[0] == '.')
+}
+
+// ValuesOf lists the paths of values of Secrets in an object that are no digests and that part of it holds too, sorted.
+func ValuesOf(part, object map[string]any) []string {
+	return slices.DeleteFunc(PlainValues(object), func(path string) bool { return !holds(part, path) })
+}
+
+// holds says that something stands in a tree at a path; keys may have dots and brackets in them.
+func holds(tree any, path string) bool {
+	leads := func(step string, inner any) bool {
+		rest, begins := strings.CutPrefix(path, step)
+		return begins && (rest == "" || rest[0] == '.' && holds(inner, rest[1:]) || rest[0] == '[' && holds(inner, rest))
+	}
+	switch node := tree.(type) {
+	case map[string]any:
+		for key, inner := range node {
+			if leads(key, inner) {
+				return true
+			}
+		}
+	case []any:
+		for i, inner := range node {
+			if leads(fmt.Sprintf("[%d]", i), inner) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Hide is Redact for an override that is followed to show what becomes of objects: a map keeps its keys, so that what follows finds them.

@@ -98,8 +98,8 @@ func changeText(path string, value any, secret func(string) bool, change func(st
 	return value
 }
 
-// patchesOf replaces what an override puts into objects, where Secrets are among those, and what it puts where Secrets have
-// their values, where they may be: in a Namespace.
+// patchesOf replaces what an override puts into objects, where Secrets are among those, what it puts where Secrets have their values, where
+// they may be: in a Namespace; and in whatever else it puts anywhere, texts that are Secrets.
 func patchesOf(override map[string]any, prefix string, change func(string, any) any) {
 	spec, _ := override["spec"].(map[string]any)
 	selectors, _ := spec[overrides[groupKindOf(override).kind]].([]any)
@@ -113,11 +113,34 @@ func patchesOf(override map[string]any, prefix string, change func(string, any) 
 		rule, _ := rules[i].(map[string]any)
 		patches, _ := rule["jsonPatchOverrides"].([]any)
 		for j := range patches {
-			if patch, _ := patches[j].(map[string]any); patch["value"] != nil && (secrets || namespaces && intoValues(patch["path"])) {
-				patch["value"] = change(fmt.Sprintf("%sspec.policy.overrideRules[%d].jsonPatchOverrides[%d].value", prefix, i, j), patch["value"])
+			patch, _ := patches[j].(map[string]any)
+			path := fmt.Sprintf("%sspec.policy.overrideRules[%d].jsonPatchOverrides[%d].value", prefix, i, j)
+			switch {
+			case patch["value"] == nil:
+			case secrets || namespaces && intoValues(patch["path"]):
+				patch["value"] = change(path, patch["value"])
+			default:
+				patch["value"] = secretTextsIn(path, patch["value"], change)
 			}
 		}
 	}
+}
+
+// secretTextsIn is a value with the texts in it replaced that are Secrets, plain or as a ConfigMap keeps bytes.
+func secretTextsIn(path string, value any, change func(string, any) any) any {
+	switch held := value.(type) {
+	case string:
+		return changeText(path, held, func(text string) bool { return holdsSecret(text) || holdsSecret(decoded(text)) }, change)
+	case []any:
+		for i := range held {
+			held[i] = secretTextsIn(fmt.Sprintf("%s[%d]", path, i), held[i], change)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(held)) {
+			held[key] = secretTextsIn(path+"."+key, held[key], change)
+		}
+	}
+	return value
 }
 
 // intoValues says that a path is where Secrets have their values.

@@ -51,6 +51,16 @@ func hidden() map[string]string {
 		"in an envelope":               fmt.Sprintf(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ResourceEnvelope","data":{"c":%s}}`, configOf("data", yaml)),
 	}
 	for kind, field := range map[string]string{"ClusterResourceOverride": "clusterResourceSelectors", "ResourceOverride": "resourceSelectors"} {
+		put := func(path string, value any) string {
+			text, _ := json.Marshal(value)
+			return fmt.Sprintf(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":%q,"metadata":{"name":"o"},"spec":{%q:[{"group":"","version":"v1","kind":"ConfigMap","name":"key"}],
+				"policy":{"overrideRules":[{"jsonPatchOverrides":[{"op":"add","path":"/visible","value":1},{"op":"add","path":%q,"value":%s}]}]}}}`, kind, field, path, text)
+		}
+		objects[kind+" of a text"] = put("/data/a.yaml", yaml)
+		objects[kind+" of bytes"] = put("/binaryData/a", base64.StdEncoding.EncodeToString([]byte(yaml)))
+		objects[kind+" of texts"] = put("/data", map[string]any{"a.b": yaml})
+		objects[kind+" of lists"] = put("/spec/anything", []any{"x", map[string]any{"y": []any{yaml}}})
+		objects[kind+" of what kubectl keeps"] = put("/metadata/annotations", map[string]any{"kubectl.kubernetes.io/last-applied-configuration": secretText})
 		objects[kind] = fmt.Sprintf(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":%q,"metadata":{"name":"o"},"spec":{%q:[{"group":"","version":"v1","kind":"Secret","name":"key"}],
 			"policy":{"overrideRules":[{"clusterSelector":{"visible":1},"jsonPatchOverrides":[{"op":"remove","path":"/data/b"},{"op":"replace","path":"/data","value":{"a":"hunter2"}}]}]}}}`, kind, field)
 	}

@@ -26,6 +26,9 @@ type Input struct {
 	// Body is the object of a digest; it may be changed by nobody.
 	Body func(digest string) (map[string]any, error)
 	Keys *seal.Keyring
+	// Guessed says of a place that whoever asks, and may not read Secrets, decided what was written there; nil for others. No digest is
+	// shown of a value that was.
+	Guessed func(render.Written) bool
 }
 
 // Report is the answer about a member.
@@ -83,7 +86,7 @@ func Show(in *Input) (Placement, error) {
 	}
 	followed := plan.Follow(in.Member, bodies)
 	for i := range followed {
-		o, err := shown(&followed[i], bodies[followed[i].Manifest.Digest], in.Keys)
+		o, err := in.shown(&followed[i], bodies[followed[i].Manifest.Digest])
 		if err != nil {
 			return p, err
 		}
@@ -93,25 +96,42 @@ func Show(in *Input) (Placement, error) {
 }
 
 // shown is an object with digests in the place of the values of Secrets.
-func shown(f *render.Followed, body map[string]any, keys *seal.Keyring) (Object, error) {
+func (in *Input) shown(f *render.Followed, body map[string]any) (Object, error) {
 	o := Object{
-		Object: f.Manifest.ObjectRef, Envelope: f.Manifest.Envelope, Deeds: f.Deeds, LeftOut: f.LeftOut, Selected: redacted(body, keys),
+		Object: f.Manifest.ObjectRef, Envelope: f.Manifest.Envelope, Deeds: f.Deeds, LeftOut: f.LeftOut, Selected: redacted(body, in.Keys),
 	}
+	guesses := in.guesses(f)
 	switch {
 	case f.Failure != nil:
 		o.Failure = &Failure{f.Failure.Member, f.Failure.Override, f.Failure.Path, f.Failure.Reason}
 	case f.LeftOut:
-	case f.Body == nil:
+	case f.Body == nil && len(guesses) == 0:
 		o.Given = o.Selected
 	default:
-		var given map[string]any
-		if err := kjson.Unmarshal(f.Body, &given); err != nil {
-			return o, fmt.Errorf("reading %s as it is given: %w", o.Object, err)
+		given := runtime.DeepCopyJSON(body)
+		if f.Body != nil { // a guess that is right changes nothing, and is shown as a wrong one
+			given = nil
+			if err := kjson.Unmarshal(f.Body, &given); err != nil {
+				return o, fmt.Errorf("reading %s as it is given: %w", o.Object, err)
+			}
 		}
-		content.Redact(given, keys)
-		o.Given = given
+		if o.Given = given; len(guesses) > 0 {
+			content.RedactGuesses(given, body, guesses, in.Keys)
+		} else {
+			content.Redact(given, in.Keys)
+		}
 	}
 	return o, nil
+}
+
+// guesses are the paths in an object at which whoever asks decided what was written.
+func (in *Input) guesses(f *render.Followed) (paths []string) {
+	for i := range f.Written {
+		if in.Guessed != nil && in.Guessed(f.Written[i]) {
+			paths = append(paths, f.Written[i].Path)
+		}
+	}
+	return paths
 }
 
 func redacted(body map[string]any, keys *seal.Keyring) map[string]any {

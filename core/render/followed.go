@@ -1,6 +1,10 @@
 package render
 
-import "flotilla/core/api"
+import (
+	"strings"
+
+	"flotilla/core/api"
+)
 
 // Deed is what one rule of an override, or one patch of it, does to an object. It shows no value.
 type Deed struct {
@@ -10,6 +14,14 @@ type Deed struct {
 	What string `json:"what"`
 }
 
+// Written is a place in an object that a patch of an override wrote to, "data.pin" as package content names values.
+type Written struct {
+	Override *Override
+	Path     string
+	// Filled says that what was written depends on the name or the labels of the member.
+	Filled bool
+}
+
 // Followed is an object of a snapshot as overrides leave it on a member.
 type Followed struct {
 	// Manifest is the object as it was selected.
@@ -17,6 +29,8 @@ type Followed struct {
 	// Deeds are what was done to it, in order.
 	Deeds   []Deed
 	LeftOut bool
+	// Written are the places that patches wrote to on the way.
+	Written []Written
 	// Body is what became of it, nil where it is as selected, or left out.
 	Body    []byte
 	Failure *Failure
@@ -32,7 +46,7 @@ func (p *Plan) Follow(m *api.Member, bodies map[string]map[string]any) []Followe
 			continue
 		}
 		next, made, failure := p.follow(m, i, bodies[f.Manifest.Digest])
-		f.Deeds, f.Failure = next.deeds, failure
+		f.Deeds, f.Written, f.Failure = next.deeds, next.written, failure
 		switch {
 		case failure != nil:
 		case made == nil:
@@ -46,4 +60,8 @@ func (p *Plan) Follow(m *api.Member, bodies map[string]map[string]any) []Followe
 
 func (f *following) did(o *Override, path, what string) {
 	f.deeds = append(f.deeds, Deed{Override: o.String(), Path: path, What: what})
+}
+
+func (f *following) wrote(o *Override, p *patch) {
+	f.written = append(f.written, Written{o, strings.Join(p.tokens, "."), p.named || len(p.variables) > 0})
 }

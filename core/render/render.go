@@ -178,6 +178,7 @@ type following struct {
 	deleted  string         // the override that leaves it out
 	last     *Override      // that changed it
 	deeds    []Deed
+	written  []Written
 }
 
 func (f *following) fail(o *Override, path, format string, args ...any) *Failure {
@@ -226,6 +227,7 @@ func (f *following) patch(o *Override, at string, patches []patch) *Failure {
 			return f.fail(o, at, "%s %s: %s", p.op, p.path, err)
 		}
 		f.did(o, at, p.op+" "+p.path)
+		f.wrote(o, p)
 	}
 	return nil
 }

@@ -35,8 +35,10 @@ type Document struct {
 
 // Documents are those of one request, with what is wrong with any of them.
 type Documents struct {
-	All   []Document
-	wrong refusal
+	All []Document
+	// Merged are all of them as they came, but for the overlays of their objects, which are in them.
+	Merged []json.RawMessage
+	wrong  refusal
 }
 
 // Refs are the objects of documents that could be read.
@@ -89,6 +91,7 @@ func (d *Desk) Read(ctx context.Context, raw []json.RawMessage, on Terms) (*Docu
 			return nil, err
 		}
 	}
+	merged := slices.Clone(bodies)
 	unknown, managed := make([][]string, len(raw)), make([]*content.Managed, len(raw))
 	for i := range bodies {
 		var err error
@@ -103,6 +106,7 @@ func (d *Desk) Read(ctx context.Context, raw []json.RawMessage, on Terms) (*Docu
 		}
 	}
 	read := d.readAll(bodies)
+	read.Merged = merged
 	on.of(read.All)
 	for i := range read.All {
 		read.wrong.refuseDigests(i+1, &read.All[i], unknown[i], on.Hidden)
@@ -141,7 +145,7 @@ func (d *Desk) readAll(raw []json.RawMessage) *Documents {
 		}
 		documents = append(documents, read)
 	}
-	return &Documents{documents, wrong}
+	return &Documents{All: documents, wrong: wrong}
 }
 
 func (d *Desk) readDocument(raw json.RawMessage, wrong *refusal) (Document, strict.Faults) {

@@ -92,11 +92,11 @@ func picksOf(answer *plan.Answer) int {
 // planned is the draft of an apply that is not committed. Only drafting holds writers up: reading documents and
 // deciding about placements do not.
 func (p *Planner) planned(ctx context.Context, by api.Caller, raw []json.RawMessage) (*draft.Draft, *draft.Documents, error) {
-	if err := forbidValues(by, raw); err != nil {
-		return nil, nil, err
-	}
 	documents, err := p.desk.Read(ctx, raw, draft.Terms{Hidden: hidden(by)})
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := forbidValues(by, raw, documents.Merged); err != nil {
 		return nil, nil, err
 	}
 	if err := p.desk.Take(ctx); err != nil {

@@ -43,6 +43,10 @@ func (p *Planner) Preview(ctx context.Context, request *api.PreviewRequest) (any
 		return nil, err
 	}
 	s.overrides = slices.Concat(s.written, others)
+	if hidden(request.By) {
+		_, labelled := documents.Members()[s.member.Name]
+		s.guessed = func(w render.Written) bool { return slices.Contains(s.written, w.Override) || labelled && w.Filled }
+	}
 	report := &preview.Report{Member: s.member.Name, Placements: []preview.Placement{}, Notes: draft.NotesOf(f.Results)}
 	wanted, err := s.wanted(request.Placement)
 	if err != nil {
@@ -80,7 +84,9 @@ type showing struct {
 	member  *api.Member
 	// written are the overrides among the documents, overrides all.
 	written, overrides []*render.Override
-	read               int
+	// guessed says what whoever asks, and may not read Secrets, wrote into objects; nil for others.
+	guessed func(render.Written) bool
+	read    int
 }
 
 // wanted are the placements to show: the one that is named, or those that the documents are about and that go to the member, or are
@@ -142,7 +148,7 @@ func (s *showing) show(ctx context.Context, p *api.Placement) (preview.Placement
 		return preview.Placement{}, &api.Failure{Code: api.CodeRefused, Message: p.Key() + ": " + snapshot.Error}
 	}
 	in := &preview.Input{
-		Placement: p, Member: s.member, Manifests: snapshot.Manifests, Overrides: s.overrides, Keys: s.planner.store.Keys,
+		Placement: p, Member: s.member, Manifests: snapshot.Manifests, Overrides: s.overrides, Keys: s.planner.store.Keys, Guessed: s.guessed,
 		Body: func(digest string) (map[string]any, error) { return s.body(ctx, digest) },
 	}
 	if s.draft.Cut(p.Key()) == nil {

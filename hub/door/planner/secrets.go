@@ -14,19 +14,20 @@ import (
 func hidden(by api.Caller) bool { return !by.Role.Covers(api.NeededToRead("v1", "Secret")) }
 
 // forbidValues refuses documents that hold values of Secrets from whoever may not read Secrets: the answer would tell whether a value is the
-// one that is stored. Digests, as `flotilla get` shows them, tell nothing that is not shown.
-func forbidValues(by api.Caller, raw []json.RawMessage) error {
+// one that is stored. Digests, as `flotilla get` shows them, tell nothing that is not shown. Documents are judged as merged, with the overlays
+// of their objects in them: those may make Secrets of what a document says.
+func forbidValues(by api.Caller, raw, merged []json.RawMessage) error {
 	if !hidden(by) {
 		return nil
 	}
 	needed := api.NeededToRead("v1", "Secret")
 	var faults strict.Faults
 	for i := range raw {
-		var document map[string]any
-		if kjson.Unmarshal(raw[i], &document) != nil {
+		var given, document map[string]any
+		if kjson.Unmarshal(raw[i], &given) != nil || kjson.Unmarshal(merged[i], &document) != nil {
 			continue // reading it says why
 		}
-		for _, path := range content.PlainValues(document) {
+		for _, path := range content.ValuesOf(given, document) {
 			faults = append(faults, strict.Fault{
 				Object: content.RefOf(document).String(), Document: i + 1, Path: path, Found: "a value of a Secret, asked for by " + by.Name + " who is " + string(by.Role),
 				Expected: "the role " + string(needed) + ", or the digest that `flotilla get` shows",
