@@ -64,7 +64,7 @@ func (d *Desk) Pruned(set *Set, documents *Documents) []api.ObjectRef {
 				passed[key], refs = true, append(refs, entry.Value.Object)
 			}
 		}
-		slices.SortFunc(refs[from:], cmpRefs)
+		slices.SortFunc(refs[from:], inOrder)
 	}
 	return refs
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"flotilla/core/api"
 	"flotilla/core/guard"
@@ -48,7 +49,7 @@ func (f *Draft) Held(left map[string]int) string {
 
 func (f *Draft) taking() *taking {
 	t := &taking{f: f, objects: map[string]int{}, wholes: map[string]int{}, losses: map[string][]api.HeldLoss{}}
-	for _, ref := range slices.SortedFunc(maps.Keys(f.going), func(a, b api.ObjectRef) int { return cmpRefs(a, b) }) {
+	for _, ref := range slices.SortedFunc(maps.Keys(f.going), inOrder) {
 		if f.going[ref] {
 			t.deletes(ref)
 		}
@@ -59,14 +60,8 @@ func (f *Draft) taking() *taking {
 	return t
 }
 
-func cmpRefs(a, b api.ObjectRef) int {
-	switch as, bs := a.APIVersion+a.String(), b.APIVersion+b.String(); {
-	case as < bs:
-		return -1
-	case as > bs:
-		return 1
-	}
-	return 0
+func inOrder(a, b api.ObjectRef) int {
+	return strings.Compare(a.APIVersion+a.String(), b.APIVersion+b.String())
 }
 
 // deletes counts what goes with a placement, or with a member.
