@@ -137,9 +137,11 @@ func TestAmountsThatTakeAllMemory(t *testing.T) {
 			limit := plain(1, "cpu") + plain(2, field(tag, text))
 			container := plain(1, "c") + plain(8, plain(1, limit))
 			body := "k8s\x00" + plain(1, plain(1, "v1")+plain(2, "Pod")) + plain(2, plain(1, plain(1, "p")+plain(3, "shop"))+plain(2, plain(2, container)))
-			code, answer := f.post(operator, "/api/v1/namespaces/shop/pods", "application/vnd.kubernetes.protobuf", body)
-			require.Equal(t, http.StatusBadRequest, code, "%s: %s", what, answer)
-			require.Contains(t, answer, "found the amount", what)
+			for _, media := range []string{"application/vnd.kubernetes.protobuf", "Application/vnd.Kubernetes.protobuf"} {
+				code, answer := f.post(operator, "/api/v1/namespaces/shop/pods", media, body)
+				require.Equal(t, http.StatusBadRequest, code, "%s, %s: %s", what, media, answer)
+				require.Contains(t, answer, "found the amount", what)
+			}
 		}
 	}
 }

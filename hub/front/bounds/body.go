@@ -54,9 +54,7 @@ func Sized(r *http.Request, of schema.GroupVersionKind, decoded bool) (*http.Req
 	if len(text) > MostBody {
 		return nil, tooLong()
 	}
-	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";") // as handlers of patches do
-	media = strings.TrimSpace(media)
-	found, err := Count(media, text, of)
+	found, err := Count(text, of)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +63,8 @@ func Sized(r *http.Request, of schema.GroupVersionKind, decoded bool) (*http.Req
 			return nil, err
 		}
 	}
+	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";") // as handlers of patches do
+	media = strings.TrimSpace(media)
 	r = r.WithContext(context.WithValue(ctx, bodyKey{}, body{found, types.PatchType(media) == types.StrategicMergePatchType}))
 	r.Body = io.NopCloser(bytes.NewReader(text))
 	return r, nil

@@ -21,7 +21,7 @@ import (
 // protobuf counts the fields of an object in protobuf, of a kind where it names none. What decodes to nothing has no more than one.
 func (c *Counts) protobuf(text []byte, of schema.GroupVersionKind) error {
 	var sent runtime.Unknown
-	if err := sent.Unmarshal(bytes.TrimPrefix(text, []byte("k8s\x00"))); err != nil {
+	if err := sent.Unmarshal(bytes.TrimPrefix(text, []byte(protobufBegin))); err != nil {
 		return nil //nolint:nilerr // the decoder says so
 	}
 	if sent.APIVersion != "" || sent.Kind != "" {

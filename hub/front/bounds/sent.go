@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -21,10 +20,14 @@ const mostDepth = 128
 // Counts are how many values something has that was sent, and how many of them are items of lists in JSON.
 type Counts struct{ Values, Items int }
 
-// Count counts the values of a text that is of a kind, or finds that they are too many, without decoding it.
-func Count(media string, text []byte, of schema.GroupVersionKind) (c Counts, err error) {
+// protobufBegin is what every object in protobuf begins with, and nothing else that can be read.
+const protobufBegin = "k8s\x00"
+
+// Count counts the values of a text that is of a kind, or finds that they are too many, without decoding it. The text says what it is
+// written in: readers of media types do not agree on how these are spelled.
+func Count(text []byte, of schema.GroupVersionKind) (c Counts, err error) {
 	switch {
-	case media == runtime.ContentTypeProtobuf:
+	case bytes.HasPrefix(text, []byte(protobufBegin)):
 		err = c.protobuf(text, of)
 	case json.Valid(text):
 		err = c.json(text)

@@ -24,7 +24,7 @@ func TestValuesAreCounted(t *testing.T) {
 		`[1,2]`:                     {Values: 2, Items: 2},
 		`7`:                         {},
 	} {
-		found, err := Count("application/json", []byte(text), podKind)
+		found, err := Count([]byte(text), podKind)
 		require.NoError(t, err, text)
 		require.Equal(t, want, found, text)
 	}
@@ -36,15 +36,15 @@ func TestValuesAreCounted(t *testing.T) {
 		"items of YAML in one line":  strings.Repeat("- ", MostValues+1) + "a",
 		"depth":                      strings.Repeat("[", mostDepth+1) + strings.Repeat("]", mostDepth+1),
 	} {
-		_, err := Count("application/json", []byte(text), podKind)
+		_, err := Count([]byte(text), podKind)
 		require.Error(t, err, what)
 	}
-	_, err := Count("application/json", []byte(strings.Repeat("[", mostDepth)+strings.Repeat("]", mostDepth)), podKind)
+	_, err := Count([]byte(strings.Repeat("[", mostDepth)+strings.Repeat("]", mostDepth)), podKind)
 	require.NoError(t, err)
 	words := strings.Repeat("[{a, b}, - c: d]\n", 40_000)
 	text, err := json.Marshal(map[string]string{"a": words})
 	require.NoError(t, err)
-	_, err = Count("application/json", text, podKind)
+	_, err = Count(text, podKind)
 	require.NoError(t, err)
 }
 
@@ -61,24 +61,24 @@ func TestFieldsOfMessagesAreCounted(t *testing.T) {
 	t.Parallel()
 	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Spec: corev1.PodSpec{Containers: make([]corev1.Container, 90)}}
 	text := packed(t, pod)
-	found, err := Count(runtime.ContentTypeProtobuf, text, podKind)
+	found, err := Count(text, podKind)
 	require.NoError(t, err)
 	require.Greater(t, found.Values, 90)
 	pod.Spec.Containers = make([]corev1.Container, MostValues+1)
-	_, err = Count(runtime.ContentTypeProtobuf, packed(t, pod), podKind)
+	_, err = Count(packed(t, pod), podKind)
 	require.Error(t, err)
 
 	inner := "\x12\xc0\x9a\x0c" + strings.Repeat("\x12\x00", 100_000) // containers of a spec, where it names no kind
 	for _, end := range []string{"", "\xff"} {
 		raw, err := (&runtime.Unknown{Raw: []byte(inner + end)}).Marshal()
 		require.NoError(t, err)
-		_, err = Count(runtime.ContentTypeProtobuf, append([]byte("k8s\x00"), raw...), podKind)
+		_, err = Count(append([]byte("k8s\x00"), raw...), podKind)
 		require.Error(t, err)
 	}
 
 	lines := strings.Repeat("listen 0.0.0.0:80; # {\"a\": [1, 2]}\n", 24<<10)
 	text = packed(t, &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, Data: map[string]string{"a": lines, "b": strings.Repeat("\x12\x00", 90<<10)}})
-	found, err = Count(runtime.ContentTypeProtobuf, text, podKind)
+	found, err = Count(text, podKind)
 	require.NoError(t, err)
 	require.Less(t, found.Values, 20)
 }
