@@ -266,7 +266,12 @@ func (f *Front) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if info.Verb == "create" && isReview(info.APIGroup, info.Resource) {
-		f.review(w, r, info)
+		asked, err := bounds.Sized(r, mostReview, schema.GroupVersionKind{}, true) // it names its kind
+		if err != nil {
+			f.refuse(w, r, err)
+			return
+		}
+		f.review(w, asked, info)
 		return
 	}
 	now := f.now.Load()
@@ -281,7 +286,7 @@ func (f *Front) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	sent, err := r, error(nil)
 	if !reading[info.Verb] {
-		sent, err = bounds.Sized(r, k.GroupVersionKind, info.Verb == "create" || info.Verb == "update" || info.Verb == "patch") // others send options alone
+		sent, err = bounds.Sized(r, bounds.MostBody, k.GroupVersionKind, info.Verb == "create" || info.Verb == "update" || info.Verb == "patch") // others send options alone
 	}
 	switch {
 	case err != nil:

@@ -98,9 +98,15 @@ func TestOnePersonHoldsAPartOfWhatIsWorkedOnAtOnce(t *testing.T) {
 // post sends a body as it is.
 func (f *fleet) post(config *rest.Config, path, media, body string, header ...string) (int, string) {
 	f.t.Helper()
+	return f.send(config, http.MethodPost, path, media, body, header...)
+}
+
+// send sends a body as it is, by a method.
+func (f *fleet) send(config *rest.Config, method, path, media, body string, header ...string) (int, string) {
+	f.t.Helper()
 	transport, err := rest.TransportFor(config)
 	require.NoError(f.t, err)
-	request, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, config.Host+path, bytes.NewReader([]byte(body)))
+	request, err := http.NewRequestWithContext(f.t.Context(), method, config.Host+path, bytes.NewReader([]byte(body)))
 	require.NoError(f.t, err)
 	request.Header.Set("Content-Type", media)
 	for i := 0; i+1 < len(header); i += 2 {

