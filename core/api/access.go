@@ -144,9 +144,10 @@ func NeededToWrite(kind string) Role {
 	return RoleOperator
 }
 
-// NeededToRead is the least role that may read objects of a kind: Secrets belong to operators.
+// NeededToRead is the least role that may read objects of a kind, which goes by its group as these are found by: Secrets belong to operators,
+// whatever version is asked for.
 func NeededToRead(apiVersion, kind string) Role {
-	if kind == "Secret" && (apiVersion == "" || apiVersion == "v1") {
+	if group, _ := SplitAPIVersion(apiVersion); kind == "Secret" && group == "" {
 		return RoleOperator
 	}
 	return RoleViewer

@@ -78,8 +78,8 @@ func CanonicalProperty(name string) string {
 
 // SplitAPIVersion is the group, empty for the core one, and the version that an apiVersion names.
 func SplitAPIVersion(apiVersion string) (group, version string) {
-	if i := strings.LastIndexByte(apiVersion, '/'); i >= 0 {
-		return apiVersion[:i], apiVersion[i+1:]
+	if group, version, grouped := strings.Cut(apiVersion, "/"); grouped {
+		return group, version
 	}
 	return "", apiVersion
 }

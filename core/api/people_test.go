@@ -33,7 +33,18 @@ func TestWhichRoleIsNeeded(t *testing.T) {
 		version, kind string
 		want          Role
 	}{
-		{"v1", "Secret", RoleOperator}, {"", "Secret", RoleOperator}, {"example.com/v1", "Secret", RoleViewer}, {"v1", "ConfigMap", RoleViewer}, {"", "ConfigMap", RoleViewer},
+		{"v1", "Secret", RoleOperator},
+		{"", "Secret", RoleOperator},
+		{"example.com/v1", "Secret", RoleViewer},
+		{"v2", "Secret", RoleOperator},
+		{"V1", "Secret", RoleOperator},
+		{"/v1", "Secret", RoleOperator},
+		{" v1", "Secret", RoleOperator},
+		{"/", "Secret", RoleOperator},
+		{"/a/v1", "Secret", RoleOperator},
+		{"core/v1", "Secret", RoleViewer},
+		{"v1", "ConfigMap", RoleViewer},
+		{"", "ConfigMap", RoleViewer},
 	} {
 		require.Equal(t, c.want, NeededToRead(c.version, c.kind), "%s %s", c.version, c.kind)
 	}

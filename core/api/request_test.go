@@ -32,7 +32,7 @@ func TestARefusalNamesItsMembers(t *testing.T) {
 
 func TestSplitAPIVersion(t *testing.T) {
 	for text, want := range map[string][2]string{
-		"v1": {"", "v1"}, "apps/v1": {"apps", "v1"}, "/v1": {"", "v1"}, "": {"", ""}, "a/b/v1": {"a/b", "v1"}, "apps/": {"apps", ""},
+		"v1": {"", "v1"}, "apps/v1": {"apps", "v1"}, "/v1": {"", "v1"}, "": {"", ""}, "a/b/v1": {"a", "b/v1"}, "/a/v1": {"", "a/v1"}, "apps/": {"apps", ""},
 	} {
 		group, version := api.SplitAPIVersion(text)
 		require.Equal(t, want, [2]string{group, version}, text)

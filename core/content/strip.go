@@ -2,7 +2,6 @@ package content
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -137,9 +136,6 @@ func groupKindOf(object map[string]any) groupKind {
 
 // GroupOf returns the group of an apiVersion, "" for the core group.
 func GroupOf(apiVersion string) string {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		return ""
-	}
+	group, _ := api.SplitAPIVersion(apiVersion)
 	return group
 }

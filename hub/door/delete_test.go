@@ -137,6 +137,9 @@ func TestANamespaceTakesItsContentAlong(t *testing.T) {
 	h.missing("ConfigMap", "shop", "settings")
 	h.get("ConfigMap", "blog", "stays")
 	require.Empty(t, h.snapshots("web")[1].Manifests)
+
+	h.apply(strings.Replace(shopNamespace, "apiVersion: v1,", "apiVersion: v2,", 1), settings)
+	require.Equal(t, []string{"1 object in it deleted too"}, h.delete("Namespace", "", "shop").Notes, "of whatever version it is")
 }
 
 func TestADryRunOfADeletionDeletesNothing(t *testing.T) {

@@ -2,11 +2,14 @@ package door_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
@@ -116,4 +119,43 @@ func TestViewersCompareWithNoSecret(t *testing.T) {
 func planOf(t *testing.T, text string) api.PlanRequest {
 	t.Helper()
 	return api.PlanRequest{Documents: docs(t, text)}
+}
+
+// What is a Secret goes by its group, as objects are found: a version that nothing has opens none of them to viewers.
+func TestViewersReadNoSecretWhateverVersionTheyName(t *testing.T) {
+	h := peopled(t)
+	viewer := h.add("vera", api.RoleViewer)
+	h.apply(shopNamespace, key)
+	get := func(version string, managed bool) api.GetRequest {
+		return api.GetRequest{APIVersion: version, Kind: "Secret", Namespace: "shop", Name: "key", Managed: managed}
+	}
+	watch := func(version, after string) api.WatchRequest {
+		return api.WatchRequest{After: after, Wait: metav1.Duration{Duration: 100 * time.Millisecond}, Kinds: []api.WatchedKind{{APIVersion: version, Kind: "Secret"}}}
+	}
+	for _, version := range []string{"", "v1", "v2", "V1", " v1", "/v1", "/", "/a/v1"} {
+		for verb, requests := range map[string][]any{
+			api.VerbGet:   {get(version, false), get(version, true)},
+			api.VerbList:  {api.ListRequest{APIVersion: version, Kind: "Secret"}, api.ListRequest{APIVersion: version, Kind: "Secret", Managed: true}},
+			api.VerbWatch: {watch(version, "")},
+		} {
+			for _, request := range requests {
+				failure := asked(viewer, t, verb, request)
+				require.NotNil(t, failure, "%s %q", verb, version)
+				require.Equal(t, api.CodeRefused, failure.Code, "%s %q: %s", verb, version, failure.Message)
+			}
+		}
+	}
+	for _, version := range []string{"example.com/v1", "core/v1", "v1/", "*/v1", "*/"} {
+		require.Equal(t, api.CodeNotFound, asked(viewer, t, api.VerbGet, get(version, false)).Code, version)
+		var list api.ListResponse
+		require.NoError(t, bus.Request(bustest.Context(t), viewer, api.VerbList, api.ListRequest{APIVersion: version, Kind: "Secret"}, &list, bus.RequestOptions{}))
+		require.Empty(t, list.Items, version)
+	}
+	for i, version := range []string{"example.com/v1", "*/v1"} {
+		var before, after api.WatchResponse
+		require.NoError(t, bus.Request(bustest.Context(t), viewer, api.VerbWatch, watch(version, ""), &before, bus.RequestOptions{}))
+		h.apply(strings.Replace(key, "anna", fmt.Sprint("anna", i), 1))
+		require.NoError(t, bus.Request(bustest.Context(t), viewer, api.VerbWatch, watch(version, before.Mark), &after, bus.RequestOptions{}))
+		require.False(t, after.Changed, "whoever watches %s learns when a Secret changes", version)
+	}
 }

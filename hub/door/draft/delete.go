@@ -111,7 +111,7 @@ func (f *Draft) deleteContent(stored *api.Spec, revision uint64) {
 // deleteInside deletes what lies in a namespace that goes.
 func (f *Draft) deleteInside(stored *api.Spec, result *api.ApplyResult) error {
 	namespace := stored.Object.Name
-	if stored.Object.Kind != "Namespace" || stored.Object.APIVersion != "v1" {
+	if stored.Object.Kind != "Namespace" || content.GroupOf(stored.Object.APIVersion) != "" {
 		return nil
 	}
 	deleted := 0

@@ -74,10 +74,13 @@ func topicsOf(key string) []string {
 
 // topicsOfContent are those of content of a kind.
 func topicsOfContent(group, kind string) []string {
-	return []string{objectTopic(group, kind), objectTopic("*", kind)}
+	return []string{objectTopic(group, kind), kindTopic(kind)}
 }
 
 func objectTopic(group, kind string) string { return "object " + group + "|" + kind }
+
+// kindTopic is that of a kind in any group, which no group that somebody names makes of an objectTopic.
+func kindTopic(kind string) string { return "objects " + kind }
 
 // topicsOfKind are those that may change how objects of a kind are shown.
 func topicsOfKind(k api.WatchedKind) []string {
@@ -104,7 +107,7 @@ func topicsOfKind(k api.WatchedKind) []string {
 			more = []string{topicNodes}
 		}
 	default:
-		return []string{objectTopic("*", k.Kind)}
+		return []string{kindTopic(k.Kind)}
 	}
 	for _, family := range families {
 		more = append(more, family.Prefix())
