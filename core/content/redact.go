@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"flotilla/core/api"
+	"flotilla/core/envelope"
 	"flotilla/core/seal"
 )
 
@@ -71,46 +72,54 @@ func redacted(name string, value any, keys *seal.Keyring) any {
 	return RedactedBegin + keys.Digest(text)[:redactedDigits]
 }
 
-// eachValue replaces the values of Secrets in an object by what change makes of them; their names are paths in object.
-func eachValue(object map[string]any, change func(path string, value any) any) {
-	eachValueBelow(object, "", change)
+// values are those of Secrets in an object, and what becomes of them.
+type values struct {
+	change func(path string, value any) any
+	texts  *envelope.Texts // for all texts of the object
+	inside bool            // of a text in an envelope
 }
 
-func eachValueBelow(object map[string]any, prefix string, change func(path string, value any) any) {
+// eachValue replaces the values of Secrets in an object by what change makes of them; their names are paths in object.
+func eachValue(object map[string]any, change func(path string, value any) any) {
+	(&values{change: change, texts: envelope.NewTexts()}).below(object, "")
+}
+
+func (v *values) below(object map[string]any, prefix string) {
 	switch gk := groupKindOf(object); {
 	case gk == groupKind{"", "Secret"}:
-		valuesOf(object, prefix, change)
+		v.of(object, prefix)
 	case gk == groupKind{"", "ConfigMap"}:
-		textsOf(object, prefix, change)
+		v.textsOf(object, prefix)
 	case gk.group == api.GroupPlacement && placeable[gk.kind]:
 		held, _ := object["data"].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(held)) {
 			if inner, isMap := held[name].(map[string]any); isMap {
-				eachValueBelow(inner, prefix+"data."+name+".", change)
+				v.below(inner, prefix+"data."+name+".")
 			}
 		}
-		keptText(object, prefix, change)
+		v.keptText(object, prefix)
 	case gk.group == api.GroupPlacement && overrides[gk.kind] != "":
-		patchesOf(object, prefix, change)
-		keptText(object, prefix, change)
+		v.patchesOf(object, prefix)
+		v.keptText(object, prefix)
 	}
 }
 
-func valuesOf(secret map[string]any, prefix string, change func(string, any) any) {
+// of replaces the values of a Secret.
+func (v *values) of(secret map[string]any, prefix string) {
 	for _, field := range []string{"data", "stringData"} {
 		switch held := secret[field].(type) {
 		case nil:
 		case map[string]any:
 			for _, name := range slices.Sorted(maps.Keys(held)) {
-				held[name] = change(prefix+field+"."+name, held[name])
+				held[name] = v.change(prefix+field+"."+name, held[name])
 			}
 		default:
-			secret[field] = change(prefix+field, held)
+			secret[field] = v.change(prefix+field, held)
 		}
 	}
 	// What kubectl keeps of the last apply has the values once more.
 	if annotations := annotationsOf(secret); annotations[lastApplied] != nil {
-		annotations[lastApplied] = change(prefix+"metadata.annotations."+lastApplied, annotations[lastApplied])
+		annotations[lastApplied] = v.change(prefix+"metadata.annotations."+lastApplied, annotations[lastApplied])
 	}
 }
 

@@ -23,11 +23,8 @@ var secretText = regexp.MustCompile(`["']?\bkind["']?\s*:\s*(?:[!&]\S*\s+)*["']?
 const textShown = " in the place of a Secret"
 
 // textsOf replaces texts of a ConfigMap that are Secrets, as in the envelopes of before there were kinds for them.
-func textsOf(config map[string]any, prefix string, change func(string, any) any) {
-	secret := holdsSecret
-	if envelope.Of(config) != envelope.None {
-		secret = wrapsSecret
-	}
+func (v *values) textsOf(config map[string]any, prefix string) {
+	secret := v.secretIn(config)
 	for _, field := range []string{"data", "binaryData"} {
 		held, _ := config[field].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(held)) {
@@ -35,10 +32,24 @@ func textsOf(config map[string]any, prefix string, change func(string, any) any)
 			if field == "binaryData" {
 				plain = decoded
 			}
-			held[name] = changeText(prefix+field+"."+name, held[name], func(text string) bool { return secret(plain(text)) }, change)
+			held[name] = changeText(prefix+field+"."+name, held[name], func(text string) bool { return secret(plain(text)) }, v.change)
 		}
 	}
-	keptText(config, prefix, change)
+	v.keptText(config, prefix)
+}
+
+// secretIn says which texts of a ConfigMap are Secrets. What holds more texts than an envelope is none to whoever opens it; one that lies in
+// another is not opened, and may hold any.
+func (v *values) secretIn(config map[string]any) func(text string) bool {
+	texts, _ := config["data"].(map[string]any)
+	binary, _ := config["binaryData"].(map[string]any)
+	switch {
+	case envelope.Of(config) == envelope.None || len(texts)+len(binary) > envelope.MaxItems:
+		return holdsSecret
+	case v.inside:
+		return func(string) bool { return true }
+	}
+	return v.wrapsSecret
 }
 
 func decoded(text string) string {
@@ -50,33 +61,37 @@ func decoded(text string) string {
 }
 
 // keptText replaces what kubectl keeps of the last apply, where that holds a Secret.
-func keptText(object map[string]any, prefix string, change func(string, any) any) {
+func (v *values) keptText(object map[string]any, prefix string) {
 	if annotations := annotationsOf(object); annotations[lastApplied] != nil {
-		annotations[lastApplied] = changeText(prefix+"metadata.annotations."+lastApplied, annotations[lastApplied], keepsSecret, change)
+		annotations[lastApplied] = changeText(prefix+"metadata.annotations."+lastApplied, annotations[lastApplied], v.keepsSecret, v.change)
 	}
 }
 
 // holdsSecret says that a text reads like a Secret.
 func holdsSecret(text string) bool { return secretText.MatchString(text) }
 
-// wrapsSecret says that a text in an envelope is a Secret, however it is spelled, or holds one.
-func wrapsSecret(text string) bool {
-	object, found := envelope.Parse(text)
-	return holdsSecret(text) || found == "" && hasSecret(object)
+// wrapsSecret says that a text in an envelope is a Secret, however it is spelled, or holds one; what is too large to be read may.
+func (v *values) wrapsSecret(text string) bool {
+	if holdsSecret(text) {
+		return true
+	}
+	object, found := v.texts.Parse(text)
+	return found == envelope.Beyond || found == "" && v.hasSecret(object, true)
 }
 
 // keepsSecret says that what kubectl keeps of an object, as JSON, has a Secret in it; what cannot be read may have.
-func keepsSecret(text string) bool {
+func (v *values) keepsSecret(text string) bool {
 	var object map[string]any
-	return holdsSecret(text) || kjson.Unmarshal([]byte(text), &object) != nil || hasSecret(object)
+	return holdsSecret(text) || kjson.Unmarshal([]byte(text), &object) != nil || v.hasSecret(object, v.inside)
 }
 
-// hasSecret says that there are values of Secrets in an object.
-func hasSecret(object map[string]any) (has bool) {
-	eachValue(object, func(_ string, value any) any {
+// hasSecret says that there are values of Secrets in an object, which may lie inside of an envelope.
+func (v *values) hasSecret(object map[string]any, inside bool) (has bool) {
+	found := &values{texts: v.texts, inside: inside, change: func(_ string, value any) any {
 		has = true
 		return value
-	})
+	}}
+	found.below(object, "")
 	return has
 }
 
@@ -100,7 +115,7 @@ func changeText(path string, value any, secret func(string) bool, change func(st
 
 // patchesOf replaces what an override puts into objects, where Secrets are among those, what it puts where Secrets have their values, where
 // they may be: in a Namespace; and in whatever else it puts anywhere, texts that are Secrets.
-func patchesOf(override map[string]any, prefix string, change func(string, any) any) {
+func (v *values) patchesOf(override map[string]any, prefix string) {
 	spec, _ := override["spec"].(map[string]any)
 	selectors, _ := spec[overrides[groupKindOf(override).kind]].([]any)
 	named := func(kind string) bool {
@@ -118,9 +133,9 @@ func patchesOf(override map[string]any, prefix string, change func(string, any) 
 			switch {
 			case patch["value"] == nil:
 			case secrets || namespaces && intoValues(patch["path"]):
-				patch["value"] = change(path, patch["value"])
+				patch["value"] = v.change(path, patch["value"])
 			default:
-				patch["value"] = secretTextsIn(path, patch["value"], change)
+				patch["value"] = secretTextsIn(path, patch["value"], v.change)
 			}
 		}
 	}

@@ -55,10 +55,29 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		limits.Hold(t, len(text), func() {
-			object, found := envelope.Parse(text)
+			object, found := envelope.NewTexts().Parse(text)
 			require.Equal(t, object == nil, found != "")
 		})
 	})
+}
+
+// What a text with aliases stands for goes by how long it is, and texts have the bounds of an envelope together.
+func TestAliasesStandForNoMoreThanGoesByTheirText(t *testing.T) {
+	aliased := func(long, times int) string {
+		return "a: &a " + strings.Repeat("x", long) + "\nb: [" + strings.TrimSuffix(strings.Repeat("*a,", times), ",") + "]\n"
+	}
+	for text, fits := range map[string]bool{aliased(10, 50): true, aliased(10_000, 7): true, aliased(10_000, 9): false, aliased(1_000, 800): false, aliased(10, 1000): true} {
+		object, found := envelope.NewTexts().Parse(text)
+		require.Equal(t, fits, object != nil, "%d bytes: %s", len(text), found)
+		if !fits {
+			require.Equal(t, envelope.Beyond, found)
+		}
+	}
+	texts := envelope.NewTexts()
+	for i := range 20 {
+		_, found := texts.Parse(aliased(10_000, 6))
+		require.Equal(t, i >= 13, found == envelope.Beyond, "%d: %s", i, found)
+	}
 }
 
 // An object may nest a hundred deep, its innermost value counted, and no deeper.

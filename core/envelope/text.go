@@ -11,18 +11,30 @@ import (
 	kyaml "sigs.k8s.io/yaml"
 )
 
-// maxDepth is how deep an object may nest.
-const maxDepth = 100
+const (
+	// maxDepth is how deep an object may nest.
+	maxDepth = 100
+	// A text stands for at most so many times what it is long, and so much more, aliases followed: what it costs to read goes by its length.
+	maxTimes, maxMore = 8, 1 << 10
+)
 
 // Expected is what an entry of an envelope is to be.
 const Expected = "one object: a map with apiVersion, kind and metadata"
 
 var atLine = regexp.MustCompile(`line \d+`)
 
+// Beyond is what lies in an entry that is beyond the bounds, and is not read.
+const Beyond = "objects that are too large or too deep, aliases followed"
+
+// Texts reads texts, which have the bounds of one envelope together.
+type Texts struct{ left int }
+
+// NewTexts returns what reads texts.
+func NewTexts() *Texts { return &Texts{maxBytes} }
+
 // Parse reads the text of an entry of a ConfigMap; found says what is there when it is no object.
-func Parse(text string) (object map[string]any, found string) {
-	left := maxBytes
-	return parse(text, &left)
+func (t *Texts) Parse(text string) (object map[string]any, found string) {
+	return parse(text, &t.left)
 }
 
 // parse reads an entry of a ConfigMap, YAML or JSON, and takes what it comes to from the bytes that are left.
@@ -31,12 +43,19 @@ func parse(value any, left *int) (object map[string]any, found string) {
 	if !isText {
 		return asObject(value)
 	}
+	if *left < 0 {
+		return nil, Beyond
+	}
 	root, found := oneDocument(text)
 	if found != "" {
 		return nil, found
 	}
-	if *left -= (&measure{sizes: map[*yaml.Node]int{}}).size(root, 0); *left < 0 {
-		return nil, "objects that are too large or too deep, aliases followed"
+	size := (&measure{sizes: map[*yaml.Node]int{}}).size(root, 0)
+	if size > maxTimes*len(text)+maxMore {
+		return nil, Beyond
+	}
+	if *left -= size; *left < 0 {
+		return nil, Beyond
 	}
 	raw, err := kyaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
