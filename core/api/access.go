@@ -44,6 +44,9 @@ type Caller struct {
 	Verb, Request string
 }
 
+// IsHub says that a hub asks for itself, under a name that no person may have, and over no connection of a person's.
+func (c Caller) IsHub() bool { return c.Key == "" && strings.ContainsAny(c.Name, "/ ") }
+
 // Audit is an event that the caller caused.
 func (c Caller) Audit(e Audit) Audit {
 	e.By, e.Request, e.From = c.Name, c.Request, c.Address

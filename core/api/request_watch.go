@@ -15,7 +15,7 @@ type WatchRequest struct {
 	Events bool `json:"events,omitempty"`
 	// After is the Mark of an earlier answer; empty: none, so that the answer comes at once.
 	After string `json:"after,omitempty"`
-	// Wait is for how long, at most 30 s; 5 s when 0.
+	// Wait is for how long, at most 30 s; 5 s when 0. Less than a millisecond is none: the answer comes at once.
 	Wait metav1.Duration `json:"wait,omitzero"`
 }
 

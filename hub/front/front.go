@@ -99,6 +99,12 @@ func New(o Options) (*Front, error) {
 	f.definitions = first.byResource[definitionKind.GroupVersion().WithResource("customresourcedefinitions")]
 	f.now.Store(first)
 	f.Handler = f.filtered(http.HandlerFunc(f.serve))
+	f.all.Go(func() {
+		for f.life.Err() == nil {
+			pause(f.life, keptFor/10)
+			f.tidy()
+		}
+	})
 	return f, nil
 }
 
@@ -232,7 +238,7 @@ func (f *Front) turnedAway(w http.ResponseWriter, r *http.Request) {
 	filters.Unauthorized(metaCodecs).ServeHTTP(w, r)
 }
 
-// shelf is the one of a kind, followed from the first time that it is asked for: values of Secrets, wherever they lie, are in it
+// shelf is the one of a kind, kept from the first time that it is asked for: values of Secrets, wherever they lie, are in it
 // where whoever asks sees them.
 func (f *Front) shelf(k *kind, values bool) *shelf {
 	f.mu.Lock()
@@ -241,9 +247,29 @@ func (f *Front) shelf(k *kind, values bool) *shelf {
 	if s == nil {
 		s = newShelf(f.life, k, f.Door, values)
 		f.shelves[held{k, values}] = s
+	}
+	s.looked(f.Now(), 0)
+	return s
+}
+
+// attend has a shelf followed until leave is called.
+func (f *Front) attend(s *shelf) (leave func()) {
+	if s.begin() {
 		f.all.Go(s.follow)
 	}
-	return s
+	return func() { s.looked(f.Now(), 1) }
+}
+
+// tidy ends shelves that nobody looks at any more, but that of definitions: what is served is made of its numbers.
+func (f *Front) tidy() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for of, s := range f.shelves {
+		if of != (held{f.definitions, true}) && s.idle(f.Now().Add(-keptFor)) {
+			s.end()
+			delete(f.shelves, of)
+		}
+	}
 }
 
 // drop ends the shelves of kinds that are served no more.

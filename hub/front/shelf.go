@@ -26,6 +26,8 @@ const (
 	pollEvery = 20 * time.Second
 	// retryEvery is how long after the door answered nothing it is asked again.
 	retryEvery = time.Second
+	// keptFor is for how long a shelf is kept that nobody looks at.
+	keptFor = 10 * time.Minute
 	// pageSize is how many objects one question to the door is about.
 	pageSize = 500
 )
@@ -66,6 +68,14 @@ type shelf struct {
 	ring    []change
 	oldest  uint64 // changes up to it are not in the ring
 	changed chan struct{}
+	looks   looks
+}
+
+// looks are who looks at a shelf.
+type looks struct {
+	watching  int       // so many watch
+	following bool      // the door is asked for changes
+	last      time.Time // when somebody looked last, or ended a watch
 }
 
 func newShelf(life context.Context, k *kind, door Door, values bool) *shelf {
@@ -100,20 +110,57 @@ func (s *shelf) fresh(ctx context.Context) error {
 	return s.read(ctx, answer.Mark)
 }
 
-// follow keeps the shelf fresh until its end.
+// follow keeps the shelf fresh while somebody watches it.
 func (s *shelf) follow() {
-	for ctx := s.life; ctx.Err() == nil; {
-		s.mu.Lock()
-		mark := s.mark
-		s.mu.Unlock()
+	for ctx := s.life; ; {
+		mark, on := s.followed()
+		if !on {
+			return
+		}
 		answer, err := s.await(ctx, mark, pollEvery)
-		if err == nil && answer.Changed {
+		if err != nil {
+			pause(ctx, retryEvery)
+		}
+		if err != nil || answer.Changed { // who is refused a wait looks now and then
 			err = s.fresh(ctx)
 		}
 		if err != nil {
 			pause(ctx, retryEvery)
 		}
 	}
+}
+
+// followed says whether somebody watches still, and where the next wait begins.
+func (s *shelf) followed() (mark string, on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looks.following = s.looks.watching > 0 && s.life.Err() == nil
+	return s.mark, s.looks.following
+}
+
+// begin counts one who watches, and says whether the shelf is to be followed from now on.
+func (s *shelf) begin() (follow bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	follow = !s.looks.following
+	s.looks.watching++
+	s.looks.following = true
+	return follow
+}
+
+// looked says that somebody looks now, and of how many who watched that they have ended.
+func (s *shelf) looked(now time.Time, ended int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looks.watching -= ended
+	s.looks.last = now
+}
+
+// idle says that nobody watches, and that nobody has looked since a time.
+func (s *shelf) idle(since time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.looks.watching == 0 && s.looks.last.Before(since)
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -186,15 +233,22 @@ func (s *shelf) take(found []json.RawMessage, specs []string, number uint64, mar
 		}
 		key := keyOf(now.object)
 		was := s.items[key]
-		if !first && now.number <= s.number {
-			now.number = behind
-			behind++
+		least, anew := s.number+1, was != nil && was.object.GetUID() != now.object.GetUID()
+		if anew {
+			least++ // the end of the one before has a number too
+		}
+		if !first && now.number < least {
+			now.number = behind + least - s.number - 1
+			behind = now.number + 1
 		}
 		now.object.SetResourceVersion(printed(now.number))
 		newest = max(newest, now.number)
 		left[key], texts[now.raw] = now, now
 		one := change{kind: watch.Added, number: now.number, now: now.object, size: len(now.raw)}
-		if was != nil {
+		switch {
+		case anew:
+			changes = append(changes, gone(was, now.number-1))
+		case was != nil:
 			one.kind, one.before = watch.Modified, was.object
 		}
 		changes = append(changes, one)

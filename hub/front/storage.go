@@ -176,8 +176,10 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 		return nil, err
 	}
 	ctx, w.stop = context.WithCancel(ctx)
+	leave := s.front.attend(shelf)
 	s.front.all.Go(func() {
 		defer turn.Leave()
+		defer leave()
 		defer context.AfterFunc(shelf.life, w.stop)()
 		w.run(ctx, found, from)
 	})

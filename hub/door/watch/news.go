@@ -8,11 +8,19 @@ import (
 	"flotilla/core/api"
 )
 
-// How often one person may wait for changes at once, and all together.
+// How often one person, or a hub for one kind, may wait for changes at once, all people together, and all hubs: what hubs wait for takes
+// nothing from people.
 const (
-	mostWaiting      = 32
-	mostWaitingOfAll = 2048
+	mostWaiting       = 32
+	mostWaitingOfAll  = 2048
+	mostWaitingOfHubs = 16384
 )
+
+// crowd is who waits: all people, or all hubs.
+type crowd struct {
+	what      string
+	most, all int
+}
 
 // news counts changes by topic, and wakes who waits for them.
 type news struct {
@@ -22,12 +30,16 @@ type news struct {
 	count   uint64                            // of all changes
 	last    map[string]uint64                 // the newest change of each topic
 	waiting map[string]map[chan struct{}]bool // by topic
-	people  map[string]int                    // how often each waits
-	all     int
+	each    map[string]int                    // how often each person waits, or a hub for a kind
+	people  crowd
+	hubs    crowd
 }
 
 func newNews() *news {
-	return &news{over: make(chan struct{}), last: map[string]uint64{}, waiting: map[string]map[chan struct{}]bool{}, people: map[string]int{}}
+	return &news{
+		over: make(chan struct{}), last: map[string]uint64{}, waiting: map[string]map[chan struct{}]bool{}, each: map[string]int{},
+		people: crowd{what: "people", most: mostWaitingOfAll}, hubs: crowd{what: "hubs", most: mostWaitingOfHubs},
+	}
 }
 
 // tell notes a change that concerns topics.
@@ -60,8 +72,8 @@ func (n *news) since(topics []string, after uint64) (now uint64, changed bool) {
 }
 
 // wait returns when any of the topics changed after a count, or at the end of ctx.
-func (n *news) wait(ctx context.Context, person string, topics []string, after uint64) (now uint64, changed bool, err error) {
-	wake, leave, err := n.enter(person, topics)
+func (n *news) wait(ctx context.Context, by api.Caller, topics []string, after uint64) (now uint64, changed bool, err error) {
+	wake, leave, err := n.enter(by, topics)
 	if err != nil {
 		return 0, false, err
 	}
@@ -80,26 +92,30 @@ func (n *news) wait(ctx context.Context, person string, topics []string, after u
 	}
 }
 
-// enter notes that a person waits, until leave is called.
-func (n *news) enter(person string, topics []string) (wake chan struct{}, leave func(), err error) {
+// enter notes that somebody waits, until leave is called.
+func (n *news) enter(by api.Caller, topics []string) (wake chan struct{}, leave func(), err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	among := &n.people
+	if by.IsHub() {
+		among = &n.hubs
+	}
 	switch {
-	case n.people[person] >= mostWaiting:
-		return nil, nil, waitsTooOften(person+" waits", mostWaiting)
-	case n.all >= mostWaitingOfAll:
-		return nil, nil, waitsTooOften("all people together wait", mostWaitingOfAll)
+	case n.each[by.Name] >= mostWaiting:
+		return nil, nil, waitsTooOften(by.Name+" waits", mostWaiting)
+	case among.all >= among.most:
+		return nil, nil, waitsTooOften("all "+among.what+" together wait", among.most)
 	}
 	wake = make(chan struct{}, 1)
-	n.all++
-	n.people[person]++
+	among.all++
+	n.each[by.Name]++
 	for _, topic := range topics {
 		if n.waiting[topic] == nil {
 			n.waiting[topic] = map[chan struct{}]bool{}
 		}
 		n.waiting[topic][wake] = true
 	}
-	return wake, func() { n.leave(person, topics, wake) }, nil
+	return wake, func() { n.leave(by.Name, among, topics, wake) }, nil
 }
 
 func waitsTooOften(who string, most int) *api.Failure {
@@ -109,12 +125,12 @@ func waitsTooOften(who string, most int) *api.Failure {
 	}
 }
 
-func (n *news) leave(person string, topics []string, wake chan struct{}) {
+func (n *news) leave(name string, among *crowd, topics []string, wake chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.all--
-	if n.people[person]--; n.people[person] == 0 {
-		delete(n.people, person)
+	among.all--
+	if n.each[name]--; n.each[name] == 0 {
+		delete(n.each, name)
 	}
 	for _, topic := range topics {
 		if delete(n.waiting[topic], wake); len(n.waiting[topic]) == 0 {

@@ -25,6 +25,8 @@ const (
 	defaultWatch     = 5 * time.Second
 	longestWatch     = 30 * time.Second
 	mostWatchedKinds = 32
+	// leastWatch is how long a wait is that is one: who asks for less is answered at once, however many wait.
+	leastWatch = time.Millisecond
 )
 
 // Topics beside those of records.
@@ -136,10 +138,13 @@ func (w *Watch) Answer(ctx context.Context, request *api.WatchRequest) (any, err
 	if patience <= 0 {
 		patience = defaultWatch
 	}
+	if now, changed := w.news.since(topics, after); changed || patience < leastWatch {
+		return &api.WatchResponse{Mark: w.mark(now), Changed: changed}, nil
+	}
 	bus.Aside(ctx)
 	ctx, cancel := context.WithTimeout(ctx, min(patience, longestWatch))
 	defer cancel()
-	now, changed, err := w.news.wait(ctx, request.By.Name, topics, after)
+	now, changed, err := w.news.wait(ctx, request.By, topics, after)
 	if err != nil {
 		return nil, err
 	}
