@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 
 	"flotilla/hub/front/forms"
+	"flotilla/hub/front/selected"
 )
 
 // metaScheme knows what is no object of a fleet: statuses, options, lists of resources.
@@ -70,7 +71,7 @@ func (asIs) ConvertToVersion(in runtime.Object, _ runtime.GroupVersioner) (runti
 
 // ConvertFieldLabel lets the fields through that storage selects by.
 func (c asIs) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (string, string, error) {
-	known := append([]string{"metadata.name", "metadata.namespace"}, selectable[c.kind.Kind]...)
+	known := append([]string{"metadata.name", "metadata.namespace"}, selected.Fields[c.kind.Kind]...)
 	if slices.Contains(known, label) {
 		return label, value, nil
 	}

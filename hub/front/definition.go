@@ -3,7 +3,6 @@ package front
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/util/jsonpath"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -28,9 +26,12 @@ import (
 // definitionKind is the kind whose objects define further kinds.
 var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
+// mostParts is how many parts the definitions of served kinds have at most: the largest that are known have some 20,000 fields, and 250,000 parts take
+// about 400 MB.
+var mostParts = bounds.Definitions{One: 50_000, All: 250_000}
+
 // definition is what a CustomResourceDefinition says of a kind in one version.
 type definition struct {
-	of         string // the definition, by uid and generation
 	structural *structuralschema.Structural
 	model      *spec.Schema
 	types      managedfields.TypeConverter
@@ -51,7 +52,7 @@ func defined(u *unstructured.Unstructured) (*kind, error) {
 	if group := crd.Spec.Group; !strings.Contains(group, ".") || u.GetName() != crd.Spec.Names.Plural+"."+group {
 		return nil, fmt.Errorf("found the group %q and the name %s, expected a group with a dot, and the name PLURAL.GROUP", group, u.GetName())
 	}
-	if err := nameless(&crd.Spec); err != nil {
+	if err := bounds.Nameless(&crd.Spec); err != nil {
 		return nil, err
 	}
 	served := slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return !v.Served })
@@ -64,7 +65,7 @@ func defined(u *unstructured.Unstructured) (*kind, error) {
 	k := &kind{
 		GroupVersionKind: schema.GroupVersionKind{Group: crd.Spec.Group, Version: newest.Name, Kind: crd.Spec.Names.Kind},
 		resource:         crd.Spec.Names.Plural, namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped, short: crd.Spec.Names.ShortNames,
-		definition: &definition{of: definitionOf(u), types: managedfields.NewDeducedTypeConverter(), categories: crd.Spec.Names.Categories},
+		definition: &definition{types: managedfields.NewDeducedTypeConverter(), categories: crd.Spec.Names.Categories},
 	}
 	for i := range newest.AdditionalPrinterColumns {
 		if made, ok := printedColumn(&newest.AdditionalPrinterColumns[i]); ok {
@@ -75,28 +76,6 @@ func defined(u *unstructured.Unstructured) (*kind, error) {
 		return k, nil
 	}
 	return k, k.shaped(newest.Schema.OpenAPIV3Schema)
-}
-
-// nameless finds names that are none, by the rules of Kubernetes: they become paths.
-func nameless(crd *apiextensionsv1.CustomResourceDefinitionSpec) error {
-	faults := validation.IsDNS1123Subdomain(crd.Group)
-	check := func(field, name string) {
-		for _, fault := range validation.IsDNS1035Label(name) {
-			faults = append(faults, fmt.Sprintf("spec.%s: found %.100q: %s", field, name, fault))
-		}
-	}
-	check("names.plural", crd.Names.Plural)
-	check("names.kind", strings.ToLower(crd.Names.Kind))
-	for i, v := range crd.Versions {
-		check(fmt.Sprintf("versions[%d].name", i), v.Name)
-	}
-	for i, name := range crd.Names.ShortNames {
-		check(fmt.Sprintf("names.shortNames[%d]", i), name)
-	}
-	if len(faults) > 0 {
-		return errors.New(strings.Join(faults, "; "))
-	}
-	return nil
 }
 
 // definitionOf tells a definition from what it was before, and from another of its name.
@@ -216,7 +195,7 @@ func (f *Front) current(ctx context.Context) *served {
 	if now = f.now.Load(); now.number >= number {
 		return now
 	}
-	next, err := f.define(now, found, number)
+	next, err := f.define(now, found, number, mostParts)
 	if err != nil {
 		f.Log.Warn().Err(err).Msg("kinds that are defined cannot be served")
 		return now
@@ -226,26 +205,54 @@ func (f *Front) current(ctx context.Context) *served {
 	return next
 }
 
-// define serves what is built in and the kinds of definitions; what was served and did not change goes on as it was.
-func (f *Front) define(before *served, found []*item, number uint64) (*served, error) {
-	all, ways := slices.Clone(f.builtIn), maps.Clone(before.ways)
+// outcome is what became of a definition.
+type outcome struct {
+	of    string // the definition, by uid and generation
+	parts int
+	kind  *kind // nil where it is not served
+	err   error // why it is not
+	full  bool  // because there was no room
+}
+
+// define serves what is built in and the kinds of definitions, the oldest first while there is room; what did not change is not read anew.
+func (f *Front) define(before *served, found []*item, number uint64, room bounds.Definitions) (*served, error) {
+	all, ways, outcomes := slices.Clone(f.builtIn), maps.Clone(before.ways), map[string]outcome{}
+	slices.SortStableFunc(found, func(a, b *item) int {
+		return a.object.GetCreationTimestamp().Compare(b.object.GetCreationTimestamp().Time)
+	})
 	for _, one := range found {
-		k, err := defined(one.object)
-		if err != nil {
-			f.Log.Warn().Err(err).Str("definition", one.object.GetName()).Msg("a kind that is defined cannot be served")
-			continue
+		name := one.object.GetName()
+		was := before.outcomes[name]
+		now := was
+		if of := definitionOf(one.object); of != was.of {
+			now = outcome{of: of, parts: bounds.Parts(one.object.Object)}
 		}
-		if slices.ContainsFunc(f.builtIn, func(b *kind) bool { return b.Group == k.Group }) {
-			f.Log.Warn().Str("definition", one.object.GetName()).Msg("a kind that is defined is in a group that is built in, and not served")
-			continue
+		if err := room.Take(now.parts); err != nil {
+			now.kind, now.err, now.full = nil, err, true
+		} else if now.full || now.kind == nil && now.err == nil {
+			now.full = false
+			if now.kind, now.err = f.read(one.object); now.err == nil {
+				ways[now.kind], now.err = f.tried(now.kind)
+			}
 		}
-		if was := before.byResource[k.groupVersionResource()]; was != nil && was.definition.of == k.definition.of {
-			k = was
-		} else if ways[k], err = f.tried(k); err != nil {
-			f.Log.Warn().Err(err).Str("definition", one.object.GetName()).Msg("a kind that is defined cannot be served")
-			continue
+		if outcomes[name] = now; now.err == nil {
+			all = append(all, now.kind)
+		} else if now.of != was.of || now.full != was.full {
+			f.Log.Warn().Err(now.err).Str("definition", name).Msg("a kind that is defined cannot be served")
 		}
-		all = append(all, k)
 	}
-	return f.made(all, ways, number)
+	next, err := f.made(all, ways, number)
+	if err == nil {
+		next.outcomes = outcomes
+	}
+	return next, err
+}
+
+// read is the kind of a definition.
+func (f *Front) read(u *unstructured.Unstructured) (*kind, error) {
+	k, err := defined(u)
+	if err == nil && slices.ContainsFunc(f.builtIn, func(b *kind) bool { return b.Group == k.Group }) {
+		return nil, fmt.Errorf("found the group %s, which is built in, expected another", k.Group)
+	}
+	return k, err
 }

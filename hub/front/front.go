@@ -79,6 +79,8 @@ type served struct {
 	ways   map[*kind]*way
 	info   *discoverable
 	number uint64 // of the definitions that it was made of
+	// outcomes are what became of definitions, by name.
+	outcomes map[string]outcome
 }
 
 // way is how requests for one kind are answered.

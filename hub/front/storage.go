@@ -21,6 +21,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/hub/front/bounds"
+	"flotilla/hub/front/selected"
 	"flotilla/hub/front/turns"
 )
 
@@ -112,7 +113,7 @@ func (s *storage) List(ctx context.Context, o *metainternalversion.ListOptions) 
 	if s.kind.Kind == "Pod" {
 		warning.AddWarning(ctx, "", podsRun)
 	}
-	after, err := continued(o)
+	after, err := selected.After(o)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
@@ -120,13 +121,13 @@ func (s *storage) List(ctx context.Context, o *metainternalversion.ListOptions) 
 	list := s.NewList().(*unstructured.UnstructuredList)
 	list.SetResourceVersion(printed(number))
 	var page []*item
-	choose := chooser(o)
+	choose := selected.By(o)
 	for i, one := range found {
 		if key := keyOf(one.object); key <= after || !choose(one.object) {
 			continue
 		}
 		if o != nil && o.Limit > 0 && int64(len(page)) == o.Limit {
-			list.SetContinue(token(keyOf(page[len(page)-1].object)))
+			list.SetContinue(selected.Token(keyOf(page[len(page)-1].object)))
 			left := int64(len(found) - i)
 			if o.LabelSelector == nil || o.LabelSelector.Empty() {
 				list.SetRemainingItemCount(&left)
@@ -157,7 +158,7 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 	}
 	found, number := shelf.list(s.namespace(ctx))
 	w := &watcher{shelf: shelf, bookmarks: o.AllowWatchBookmarks, may: s.front.stands, results: make(chan watch.Event, 16)}
-	namespace, choose := s.namespace(ctx), chooser(o)
+	namespace, choose := s.namespace(ctx), selected.By(o)
 	w.choose = func(u *unstructured.Unstructured) bool {
 		return (namespace == "" || u.GetNamespace() == namespace) && choose(u)
 	}

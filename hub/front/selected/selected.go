@@ -1,4 +1,5 @@
-package front
+// Package selected is which objects a list has: those that selectors choose, behind the last of the page before.
+package selected
 
 import (
 	"encoding/base64"
@@ -10,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// chooser says whether selectors choose an object.
-func chooser(o *metainternalversion.ListOptions) func(*unstructured.Unstructured) bool {
+// By says whether selectors choose an object.
+func By(o *metainternalversion.ListOptions) func(*unstructured.Unstructured) bool {
 	if o == nil {
 		return func(*unstructured.Unstructured) bool { return true }
 	}
@@ -23,8 +24,8 @@ func chooser(o *metainternalversion.ListOptions) func(*unstructured.Unstructured
 	}
 }
 
-// selectable are the fields that objects are selected by, beside their names and namespaces.
-var selectable = map[string][]string{"Secret": {"type"}, "Namespace": {"status.phase"}}
+// Fields are the fields that objects are selected by, beside their names and namespaces.
+var Fields = map[string][]string{"Secret": {"type"}, "Namespace": {"status.phase"}}
 
 // fieldsOf are the fields of an object, by path.
 type fieldsOf struct{ *unstructured.Unstructured }
@@ -38,11 +39,11 @@ func (f fieldsOf) Get(path string) string {
 	return text
 }
 
-// token is where a list goes on, behind a key.
-func token(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }
+// Token is where a list goes on, behind a key.
+func Token(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }
 
-// continued is the key behind which a list goes on, empty for the first page.
-func continued(o *metainternalversion.ListOptions) (string, error) {
+// After is the key behind which a list goes on, empty for the first page.
+func After(o *metainternalversion.ListOptions) (string, error) {
 	if o == nil || o.Continue == "" {
 		return "", nil
 	}
