@@ -241,7 +241,7 @@ func (f *Front) define(before *served, found []*item, number uint64, room bounds
 			f.Log.Warn().Err(now.err).Str("definition", name).Msg("a kind that is defined cannot be served")
 		}
 	}
-	next, err := f.made(all, ways, number)
+	next, err := f.made(all, ways, before, number)
 	if err == nil {
 		next.outcomes = outcomes
 	}

@@ -65,7 +65,7 @@ func TestOddDefinitionsHarmNobody(t *testing.T) {
 			eve := f.as(f.hub, "eve", api.RoleViewer)
 			for _, path := range []string{"/apis", "/api/v1", "/openapi/v3", "/openapi/v3/api/v1", "/openapi/v3/apis/example.com/v1", "/apis/example.com/v1/odds", "/api/v1/namespaces"} {
 				status := f.status(eve, path)
-				if strings.HasSuffix(path, "odds") && !c.served {
+				if strings.Contains(path, "example.com") && !c.served {
 					require.Equal(t, http.StatusNotFound, status, path)
 				} else {
 					require.Equal(t, http.StatusOK, status, path)

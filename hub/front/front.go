@@ -25,6 +25,7 @@ import (
 	serverfilters "k8s.io/apiserver/pkg/server/filters"
 
 	"flotilla/hub/front/bounds"
+	"flotilla/hub/front/shapes"
 	"flotilla/hub/front/turns"
 )
 
@@ -81,6 +82,7 @@ type served struct {
 	number uint64 // of the definitions that it was made of
 	// outcomes are what became of definitions, by name.
 	outcomes map[string]outcome
+	shapes   shapes.All
 }
 
 // way is how requests for one kind are answered.
@@ -94,7 +96,7 @@ type way struct {
 func New(o Options) (*Front, error) {
 	f := &Front{Options: o, people: newPeople(o.Door, o.Now), codec: newCodec(), builtIn: builtInKinds(), turns: turns.NewAll(), shelves: map[held]*shelf{}}
 	f.life, f.end = context.WithCancel(context.Background())
-	first, err := f.made(f.builtIn, nil, 0)
+	first, err := f.made(f.builtIn, nil, &served{kinds: newKinds(nil)}, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -110,11 +112,11 @@ func New(o Options) (*Front, error) {
 	return f, nil
 }
 
-// made is what serves some kinds. The ways of kinds that were served before are as they were.
-func (f *Front) made(all []*kind, before map[*kind]*way, number uint64) (*served, error) {
+// made is what serves some kinds. The ways of kinds that were served before, and their shapes, are as they were.
+func (f *Front) made(all []*kind, ways map[*kind]*way, before *served, number uint64) (*served, error) {
 	s := &served{kinds: newKinds(all), ways: map[*kind]*way{}, number: number}
 	for _, k := range all {
-		if s.ways[k] = before[k]; s.ways[k] != nil {
+		if s.ways[k] = ways[k]; s.ways[k] != nil {
 			continue
 		}
 		var err error
@@ -123,9 +125,8 @@ func (f *Front) made(all []*kind, before map[*kind]*way, number uint64) (*served
 		}
 	}
 	s.info = newDiscovery(s.kinds)
-	var err error
-	s.info.openapi, err = openapi(s.kinds)
-	return s, err
+	s.info.openapi = openapi(s, before)
+	return s, nil
 }
 
 // tried is the way of a kind, or why it cannot be served.

@@ -5,31 +5,37 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/cached"
 	"k8s.io/kube-openapi/pkg/handler"
-	"k8s.io/kube-openapi/pkg/handler3"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"flotilla/hub/front/shapes"
 )
 
 const gvkExtension = "x-kubernetes-group-version-kind"
 
-// openapi serves the shapes of what is served, in OpenAPI 3.
-func openapi(served *kinds) (http.Handler, error) {
-	service := handler3.NewOpenAPIService()
-	for _, g := range served.groups() {
+// openapi serves the shapes of what is served, in OpenAPI 3. Those of versions whose kinds are as they were go on as they were.
+func openapi(now, before *served) http.Handler {
+	now.shapes = shapes.All{}
+	for _, g := range now.groups() {
 		for _, version := range g.versions {
 			gv := schema.GroupVersion{Group: g.name, Version: version}
-			service.UpdateGroupVersionLazy(strings.TrimPrefix(root(gv), "/"), lazily(func() *spec3.OpenAPI { return document(served.in(gv)) }))
+			path, listed := strings.TrimPrefix(root(gv), "/"), now.in(gv)
+			if now.shapes[path] = before.shapes[path]; now.shapes[path] == nil || !slices.Equal(listed, before.in(gv)) {
+				now.shapes[path] = shapes.New(path, release, func() *spec3.OpenAPI { return document(listed) })
+			}
 		}
 	}
-	mux := paths{ServeMux: http.NewServeMux()}
+	mux := http.NewServeMux()
 	handler.NewOpenAPIService(inTwo()).RegisterOpenAPIVersionedService("/openapi/v2", mux)
-	return mux, service.RegisterOpenAPIV3VersionedService("/openapi/v3", mux)
+	mux.Handle(shapes.Root, now.shapes)
+	mux.Handle(shapes.Root+"/", now.shapes)
+	return mux
 }
 
 // inTwo says in OpenAPI 2 that nothing is said there: who finds no shape of a kind asks for it, or has it judged by the hub.
@@ -38,12 +44,6 @@ func inTwo() *spec.Swagger {
 		Swagger: "2.0", Info: &spec.Info{InfoProps: spec.InfoProps{Title: "Flotilla", Version: "v" + release + ".0"}}, Paths: &spec.Paths{},
 	}}
 }
-
-// paths hands requests to handlers of paths and of what lies under them.
-type paths struct{ *http.ServeMux }
-
-// HandlePrefix handles what lies under a path.
-func (p paths) HandlePrefix(path string, h http.Handler) { p.Handle(path, h) }
 
 // root is where the resources of a version are.
 func root(gv schema.GroupVersion) string {
@@ -55,13 +55,13 @@ func root(gv schema.GroupVersion) string {
 
 // document has the paths and models of the kinds of a version.
 func document(listed []*kind) *spec3.OpenAPI {
-	shapes := newModels()
+	all := newModels()
 	out := &spec3.OpenAPI{
 		Version: "3.0.0", Info: &spec.Info{InfoProps: spec.InfoProps{Title: "Flotilla", Version: "v" + release + ".0"}},
 		Paths: &spec3.Paths{Paths: map[string]*spec3.Path{}}, Components: &spec3.Components{},
 	}
 	for _, k := range listed {
-		name := shapes.addKind(k)
+		name := all.addKind(k)
 		many, one := k.path(), k.path()+"/{name}"
 		of := spec.RefSchema("#/components/schemas/" + name)
 		out.Paths.Paths[many] = &spec3.Path{PathProps: spec3.PathProps{
@@ -71,17 +71,8 @@ func document(listed []*kind) *spec3.OpenAPI {
 			Get: k.operation("get", of), Put: k.operation("put", of), Patch: k.operation("patch", of), Delete: k.operation("delete", of), Parameters: k.inPath(true),
 		}}
 	}
-	out.Components.Schemas = shapes.schemas
+	out.Components.Schemas = all.schemas
 	return out
-}
-
-// lazily makes a document when it is asked for first. What a definition says may be odd, and the library makes documents on goroutines of its own,
-// where a panic would end the hub.
-func lazily(make func() *spec3.OpenAPI) cached.Value[*spec3.OpenAPI] {
-	return cached.Once(cached.Func(func() (made *spec3.OpenAPI, of string, err error) {
-		defer recovered(&err)
-		return make(), release, nil
-	}))
 }
 
 // recovered makes an error of a panic.

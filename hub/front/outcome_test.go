@@ -110,3 +110,25 @@ func TestPartsOfDefinitionsAreBounded(t *testing.T) {
 	require.Equal(t, []string{"larges", "smalls"}, now.words(), "what is newest has to go")
 	require.Equal(t, 3, strings.Count(log.String(), "\n"), "the newest had room in between")
 }
+
+// The shapes of a version are made anew once a kind of it changes, and not when another version does.
+func TestShapesGoOnWhileTheirKindsDo(t *testing.T) {
+	t.Parallel()
+	f, _ := fronted(t)
+	good, other := definedAs(t, "good", 1, 3, 1), definedAs(t, "other", 1, 3, 2)
+	other.object.SetName("others.example.org")
+	require.NoError(t, unstructured.SetNestedField(other.object.Object, "example.org", "spec", "group"))
+	const path = "apis/example.com/v1"
+	first, err := f.define(f.now.Load(), []*item{good}, 1, mostParts)
+	require.NoError(t, err)
+	second, err := f.define(first, []*item{good, other}, 2, mostParts)
+	require.NoError(t, err)
+	require.NotNil(t, second.shapes["apis/example.org/v1"])
+	require.Same(t, first.shapes[path], second.shapes[path])
+	require.Same(t, f.now.Load().shapes["apis/apps/v1"], second.shapes["apis/apps/v1"])
+	good.object.SetGeneration(2)
+	third, err := f.define(second, []*item{good}, 3, mostParts)
+	require.NoError(t, err)
+	require.NotSame(t, first.shapes[path], third.shapes[path])
+	require.NotContains(t, third.shapes, "apis/example.org/v1")
+}
