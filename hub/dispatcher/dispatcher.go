@@ -244,12 +244,9 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 	if wanted.empty && !wanted.lasting && d.left(to.member) {
 		return time.Time{}, d.forget(ctx, to)
 	}
-	held := d.held(to, &record)
-	stored := head.Sequence > 0
-	last := d.sent.last(to)
-	lost := last.Compare(head.Order) > 0 // the member may hold it
-	behind := lost || held.Compare(head.Order) > 0
-	if stored && wanted.digest == head.Digest && !behind || !stored && wanted.empty && !lost {
+	held, last := d.held(to, &record), d.sent.last(to)
+	behind, done := standing(&head, &wanted, last, held)
+	if done {
 		d.index.stored(to.member, wanted.index.at)
 		return time.Time{}, nil
 	}
@@ -261,6 +258,17 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 		return time.Time{}, d.publishIndex(ctx, to, &wanted, order, behind, now)
 	}
 	return time.Time{}, d.publish(ctx, to, &wanted, order, now)
+}
+
+// standing says whether what is stored is behind what its member may hold, by the newest order that was given and the one that its agent
+// says it holds, and whether it is what is wanted.
+func standing(head *streams.CommandHead, wanted *command, given, held api.Order) (behind, done bool) {
+	lost := given.Compare(head.Order) > 0
+	behind = lost || held.Compare(head.Order) > 0
+	if head.Sequence == 0 {
+		return behind, wanted.empty && !lost
+	}
+	return behind, wanted.digest == head.Digest && !behind
 }
 
 // held is the order that the agent says it holds; none when no hub can have given it that one.
