@@ -347,7 +347,7 @@ func (c *checker) checkLosses() {
 // fleeting says that what a write made or deleted began to be there within a loss, and may have been deleted within it: then nothing is
 // missing that was there, and nothing is back.
 func (c *checker) fleeting(w *Write, l *Loss) bool {
-	older := slices.ContainsFunc(c.writes[w.Object], func(o *Write) bool { return !o.Delete && o.UID == w.UID && o.Began <= l.Began })
+	older := slices.ContainsFunc(c.writes[w.Object], func(o *Write) bool { return !o.Delete && o.UID == w.UID && o.Ended <= l.Began })
 	return !older && slices.ContainsFunc(c.writes[w.Object], func(o *Write) bool {
 		return o.Delete && o.Outcome != Refused && (o.UID == w.UID || o.Outcome == Unknown) && o.Began < l.Ended && o.Ended > w.Began
 	})

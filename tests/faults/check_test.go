@@ -233,6 +233,13 @@ func TestCheck(t *testing.T) {
 				Reads:  []Read{sawNothing(7 * second)},
 			},
 		},
+		"and what was asked for before the copy was taken may have been made after it": {
+			history: History{
+				Writes: []Write{with(one, func(w *Write) { w.Began, w.Ended = -2*second, 2*second }), two, deleted(4*second, "u1", Acknowledged)},
+				Losses: []Loss{{Span: Span{-second, 6 * second}, Tail: true}},
+				Reads:  []Read{sawNothing(7 * second)},
+			},
+		},
 		"a deletion of what was there before is back": {
 			history: History{
 				Writes: []Write{one, deleted(3*second, "u1", Acknowledged)},
