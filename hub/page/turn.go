@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 )
 
@@ -12,11 +13,11 @@ const mostWaiting = mostStreams + 256
 
 // turn is had by one at a time. Whoever waits for it goes as soon as nobody waits for them.
 type turn struct {
-	had     chan struct{}
+	of      loop.Turn
 	waiting atomic.Int32
 }
 
-func newTurn() *turn { return &turn{had: make(chan struct{}, 1)} }
+func newTurn() *turn { return &turn{of: loop.NewTurn()} }
 
 // take waits until nobody else has it; what it returns gives it back.
 func (t *turn) take(ctx context.Context) (give func(), err error) {
@@ -24,10 +25,8 @@ func (t *turn) take(ctx context.Context) (give func(), err error) {
 	if t.waiting.Add(1) > mostWaiting {
 		return nil, &api.Failure{Code: api.CodeUnavailable, Message: "too many wait for this already: load it again in a while"}
 	}
-	select {
-	case t.had <- struct{}{}:
-		return func() { <-t.had }, nil
-	case <-ctx.Done():
+	if t.of.Take(ctx) != nil {
 		return nil, context.Cause(ctx)
 	}
+	return t.of.Leave, nil
 }
