@@ -106,7 +106,7 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	folder := &folder{path: a.o.Config.DataDir, log: a.o.Log, again: func() {
+	folder := &folder{path: a.o.Config.DataDir, log: a.o.Log, now: a.o.Now, again: func() {
 		w.Look()
 		up.Look()
 		if room != nil {

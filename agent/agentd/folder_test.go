@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/agent/disk"
@@ -24,6 +26,42 @@ import (
 func unfit(h api.Heartbeat) bool { return !h.Healthy && h.Message != "" }
 
 func fit(h api.Heartbeat) bool { return h.Healthy }
+
+// The data directory is written into once a minute, and at once where its file system has no room, is gone, or failed before.
+func TestAFolderIsWrittenIntoOnceAMinute(t *testing.T) {
+	bustest.OnSmallDisk(t, func(t *testing.T, full *bustest.Disk) {
+		now, again := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), 0
+		f := &folder{path: filepath.Join(full.Dir, "berlin"), log: zerolog.Nop(), now: func() time.Time { return now }, again: func() { again++ }}
+		require.NoError(t, os.Mkdir(f.path, 0o700))
+		writes := func() bool {
+			past := now.Add(-time.Hour)
+			require.NoError(t, os.Chtimes(f.path, past, past))
+			require.NoError(t, f.writable())
+			info, err := os.Stat(f.path)
+			require.NoError(t, err)
+			return !info.ModTime().Equal(past)
+		}
+		require.True(t, writes())
+		now = now.Add(writeEvery - time.Second)
+		require.False(t, writes())
+		now = now.Add(time.Second)
+		require.True(t, writes())
+		require.False(t, writes())
+		now = now.Add(-time.Second)
+		require.True(t, writes(), "the clock was set back")
+
+		full.Fill()
+		require.ErrorContains(t, f.writable(), "no space left on device")
+		full.Free()
+		require.True(t, writes())
+		require.Equal(t, 1, again)
+		require.NoError(t, os.Rename(f.path, f.path+".away"))
+		require.ErrorContains(t, f.writable(), "no such file or directory")
+		require.NoError(t, os.Rename(f.path+".away", f.path))
+		require.True(t, writes())
+		require.Equal(t, 2, again)
+	})
+}
 
 // An agent that lost its data directory says so and works again once it is there.
 func TestAnAgentThatCannotWriteSaysSo(t *testing.T) {

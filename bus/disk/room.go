@@ -100,6 +100,17 @@ const (
 	probeBytes = 64 << 10
 )
 
+// Roomy says that the file system of a folder that is there can be written, and has more room than Writable takes. It writes
+// nothing, and so does not know of quotas.
+func Roomy(folder string) bool {
+	var s unix.Statfs_t
+	if err := unix.Statfs(folder, &s); err != nil || s.Flags&unix.ST_RDONLY != 0 {
+		return false
+	}
+	_, all := inodes(s.Ffree, s.Files)
+	return int64(s.Bavail)*int64(s.Bsize) > 2*probeBytes && (all == 0 || s.Ffree > 1) //nolint:unconvert // of another size on other systems
+}
+
 // Writable writes a small file into a folder and removes it again. Quotas and limits of a process show in
 // nothing but that.
 func Writable(folder string) error {
