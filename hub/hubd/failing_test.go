@@ -43,6 +43,10 @@ func TestAHubWhoseConnectionIsClosedEnds(t *testing.T) {
 	h, err := New(Options{Fleet: "test", Log: zerolog.Nop(), Server: &server.Options{Dir: t.TempDir(), Port: -1}})
 	require.NoError(t, err)
 	require.NoError(t, h.Start(t.Context()))
+	// Not before it leads: nats-server forgets to stop what it began of a stream that is made while it shuts down.
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	require.NoError(t, h.WaitLeading(ctx))
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(t.Context()) }()
 	require.NoError(t, h.conn.NC.Publish(strings.Repeat("x", 5000), nil)) // longer than any line may be
