@@ -134,10 +134,13 @@ func checkBench(b *testing.B, plan *schedule.Plan, n, low, high int) {
 	require.Equal(b, last.Picked, last.Filter == "")
 }
 
-// BenchmarkHeartbeat changes one member of ten thousand in place.
+// BenchmarkHeartbeat changes one member of ten thousand in place, of whose properties policies ask for four.
 func BenchmarkHeartbeat(b *testing.B) {
 	members := benchMembers(10000)
 	fleet := schedule.NewFleet(members...)
+	for _, name := range []string{api.PropertyNodeCount, api.PropertyCPUCost, api.PropertyResourcePrefix + "available-cpu", api.PropertyResourcePrefix + "available-memory"} {
+		schedule.Schedule(schedule.Input{Policy: pickAll(propertyTerm(name, api.OpGt, "1")), Fleet: fleet, Now: benchNow})
+	}
 	changed := make([]map[string]string, 2)
 	for k := range changed {
 		changed[k] = map[string]string{}
@@ -156,4 +159,23 @@ func BenchmarkHeartbeat(b *testing.B) {
 	m, _ := fleet.Member(members[5000].Name)
 	require.Equal(b, benchNow.Add(time.Duration(i)), m.LastHeartbeat)
 	require.Equal(b, changed[i&1], m.Properties)
+}
+
+// BenchmarkNewFleet makes a fleet of ten thousand members, and one in which three of them offer three thousand
+// labels and properties each.
+func BenchmarkNewFleet(b *testing.B) {
+	for _, offers := range []int{0, 3000} {
+		members := benchMembers(10000)
+		for i := range 3 {
+			members[i*2500] = offering(members[i*2500], offers)
+		}
+		b.Run(fmt.Sprint(offers), func(b *testing.B) {
+			b.ReportAllocs()
+			var fleet *schedule.Fleet
+			for b.Loop() {
+				fleet = schedule.NewFleet(members...)
+			}
+			require.Equal(b, len(members), fleet.Len())
+		})
+	}
 }

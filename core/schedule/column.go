@@ -73,10 +73,20 @@ func (c *column) set(row int, value string) {
 	}
 }
 
+// clear takes the row's value away; with the last one the column begins anew.
 func (c *column) clear(row int) {
+	if c.ids[row] == 0 {
+		return
+	}
 	c.release(c.ids[row])
 	c.ids[row] = 0
+	if c.empty() {
+		c.dictionary = newDictionary()
+	}
 }
+
+// empty reports whether no row has a value.
+func (c *column) empty() bool { return len(c.index) == 0 }
 
 // compact numbers the values in use anew.
 func (c *column) compact() {

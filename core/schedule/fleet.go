@@ -9,27 +9,21 @@ import (
 	"flotilla/core/api"
 )
 
-// Fleet holds members in columns; rows are in name order.
+// Fleet holds members in columns; rows are in name order. While nobody changes it, any number may decide on it at once.
 type Fleet struct {
 	names      []string               // replaced, never changed, where a verdict may share it
-	members    []*api.Member          // labels and properties lie in the columns alone
+	members    []*api.Member          // as they were set; their maps and slices are never changed
 	ties       []bond                 // what stands against eligibility
 	beats      []int64                // unix nanoseconds of the last heartbeat
 	turned     []int64                // unix nanoseconds of the last transition of Healthy
 	taints     column                 // distinct taint lists, as text
 	taintLists map[string][]api.Taint // by that text
-	labels     map[string]*column
-	properties map[string]*propertyColumn
+	asked      asked
 }
 
 // NewFleet returns a fleet of these members. Giving all at once is quicker than one by one.
 func NewFleet(members ...api.Member) *Fleet {
-	f := &Fleet{
-		taints:     newColumn(0),
-		taintLists: map[string][]api.Taint{},
-		labels:     map[string]*column{},
-		properties: map[string]*propertyColumn{},
-	}
+	f := &Fleet{taints: newColumn(0), taintLists: map[string][]api.Taint{}}
 	sorted := slices.Clone(members)
 	slices.SortStableFunc(sorted, func(a, b api.Member) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range sorted {
@@ -52,24 +46,22 @@ func (f *Fleet) Member(name string) (api.Member, bool) {
 		return api.Member{}, false
 	}
 	m := *f.members[row]
-	m.Labels, m.Properties = map[string]string{}, map[string]string{}
-	for key, c := range f.labels {
-		if id := c.ids[row]; id != 0 {
-			m.Labels[key] = c.values[id]
-		}
-	}
-	for key, c := range f.properties {
-		if id := c.ids[row]; id != 0 {
-			m.Properties[key] = c.values[id]
-		}
-	}
+	labels := make(map[string]string, len(m.Labels))
+	maps.Copy(labels, m.Labels)
+	m.Labels, m.Properties = labels, canonicalOf(m.Properties)
 	return m, true
 }
 
 func (f *Fleet) row(name string) (int, bool) { return slices.BinarySearch(f.names, name) }
 
-// Set adds the member, or replaces what the fleet knew of it, parsing its values once. The fleet
-// keeps m's slices; they are not to be changed afterwards.
+// Has reports whether there is a member of this name.
+func (f *Fleet) Has(name string) bool {
+	_, known := f.row(name)
+	return known
+}
+
+// Set adds the member, or replaces what the fleet knew of it, parsing those of its values that are asked for
+// once. The fleet keeps m's slices and maps; they are not to be changed afterwards.
 func (f *Fleet) Set(m api.Member) {
 	row, known := f.row(m.Name)
 	if !known {
@@ -79,21 +71,20 @@ func (f *Fleet) Set(m api.Member) {
 	f.beats[row] = nanos(m.LastHeartbeat)
 	f.turned[row] = nanos(m.HealthChanged)
 	f.setTaints(row, m.Taints)
-	f.setLabels(row, m.Labels)
-	f.setProperties(row, m.Properties)
-	m.Labels, m.Properties = nil, nil
+	f.asked.setLabels(row, m.Labels)
+	f.asked.setProperties(row, m.Properties)
 	f.members[row] = &m
 }
 
-// Heartbeat records, in place, that the member was heard of at this time with these properties. It
-// reports false for a name that is no member.
+// Heartbeat records, in place, that the member was heard of at this time with these properties, which the fleet
+// keeps. It reports false for a name that is no member.
 func (f *Fleet) Heartbeat(name string, at time.Time, properties map[string]string) bool {
 	row, known := f.row(name)
 	if !known {
 		return false
 	}
-	f.setProperties(row, properties)
-	f.members[row].LastHeartbeat = at
+	f.asked.setProperties(row, properties)
+	f.members[row].Properties, f.members[row].LastHeartbeat = properties, at
 	f.beats[row] = nanos(at)
 	return true
 }
@@ -105,14 +96,7 @@ func (f *Fleet) Remove(name string) bool {
 		return false
 	}
 	f.setTaints(row, nil)
-	f.setLabels(row, nil)
-	f.setProperties(row, nil)
-	for _, c := range f.labels {
-		c.removeRow(row)
-	}
-	for _, c := range f.properties {
-		c.removeRow(row)
-	}
+	f.asked.removeRow(row)
 	f.taints.removeRow(row)
 	f.names = slices.Concat(f.names[:row], f.names[row+1:])
 	f.members = slices.Delete(f.members, row, row+1)
@@ -123,12 +107,7 @@ func (f *Fleet) Remove(name string) bool {
 }
 
 func (f *Fleet) insert(row int, name string) {
-	for _, c := range f.labels {
-		c.insertRow(row)
-	}
-	for _, c := range f.properties {
-		c.insertRow(row)
-	}
+	f.asked.insertRow(row)
 	f.taints.insertRow(row)
 	if row == len(f.names) {
 		f.names = append(f.names, name)
@@ -147,20 +126,12 @@ func (f *Fleet) Clone() *Fleet {
 		names: slices.Clone(f.names), members: make([]*api.Member, len(f.members)),
 		ties: slices.Clone(f.ties), beats: slices.Clone(f.beats), turned: slices.Clone(f.turned),
 		taints: f.taints.clone(), taintLists: maps.Clone(f.taintLists),
-		labels:     make(map[string]*column, len(f.labels)),
-		properties: make(map[string]*propertyColumn, len(f.properties)),
 	}
 	members := make([]api.Member, len(f.members))
 	for i, m := range f.members {
 		members[i] = *m
 		c.members[i] = &members[i]
 	}
-	for key, from := range f.labels {
-		to := from.clone()
-		c.labels[key] = &to
-	}
-	for name, from := range f.properties {
-		c.properties[name] = from.clone()
-	}
+	f.asked.cloneTo(&c.asked)
 	return c
 }

@@ -34,7 +34,8 @@ func TestHeartbeatChangesInPlace(t *testing.T) {
 	require.Equal(t, map[string]string{api.PropertyNodeCount: "7"}, a.Properties, "D13: one property under its canonical name")
 }
 
-// Whatever happens to a fleet, it decides as one that was made of its members at once.
+// Whatever happens to a fleet, and whatever it was asked meanwhile, it decides as one that was made of its members
+// at once.
 func TestFleetAfterAnyHistory(t *testing.T) {
 	forSeeds(t, func(t *testing.T, seed uint64) {
 		s := sim.NewSource(seed)
@@ -43,8 +44,10 @@ func TestFleetAfterAnyHistory(t *testing.T) {
 		for _, name := range f.Names() {
 			now[name], _ = f.Member(name)
 		}
+		asked := sim.Policy(s, sim.Members(s, 12))
 		for range 60 {
 			name := fmt.Sprintf("member-%03d", s.Below(12))
+			schedule.Schedule(schedule.Input{Policy: sim.Pick(s, asked, sim.Policy(s, nil)), Fleet: f, Now: sim.Now})
 			switch s.Below(4) {
 			case 0:
 				_, known := now[name]
@@ -66,7 +69,7 @@ func TestFleetAfterAnyHistory(t *testing.T) {
 		for _, m := range now {
 			members = append(members, m)
 		}
-		in := schedule.Input{Policy: sim.Policy(s, members), Fleet: f, Now: sim.Now}
+		in := schedule.Input{Policy: sim.Pick(s, asked, sim.Policy(s, members)), Fleet: f, Now: sim.Now}
 		want := in
 		want.Fleet = schedule.NewFleet(members...)
 		require.Equal(t, plainPlan(t, want), plainPlan(t, in))
@@ -89,6 +92,7 @@ func TestCloneIsApart(t *testing.T) {
 // A property that changes all the time does not make the fleet grow without end.
 func TestValuesOutOfUseAreForgotten(t *testing.T) {
 	f := schedule.NewFleet(member("a"), member("b", property("example.com/n", "7")))
+	require.Equal(t, 2, f.Kept("example.com/n"))
 	for i := range 20000 {
 		f.Heartbeat("a", sim.Now, map[string]string{"example.com/n": fmt.Sprint(i)})
 	}

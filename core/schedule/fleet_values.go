@@ -9,68 +9,6 @@ import (
 	"flotilla/core/api"
 )
 
-// setLabels gives the row these labels and no others.
-func (f *Fleet) setLabels(row int, labels map[string]string) {
-	for key, c := range f.labels {
-		if _, kept := labels[key]; kept || c.ids[row] == 0 {
-			continue
-		}
-		c.clear(row)
-		if len(c.index) == 0 {
-			delete(f.labels, key)
-		}
-	}
-	for key, value := range labels {
-		c := f.labels[key]
-		if c == nil {
-			fresh := newColumn(len(f.names))
-			c = &fresh
-			f.labels[key] = c
-		}
-		if !c.has(row, value) {
-			c.set(row, value)
-		}
-	}
-}
-
-// setProperties gives the row these properties and no others. Both spellings of a property fill one
-// column, the canonical one wins (D13).
-func (f *Fleet) setProperties(row int, properties map[string]string) {
-	for name, c := range f.properties {
-		if c.ids[row] == 0 || hasProperty(properties, name) {
-			continue
-		}
-		c.clear(row)
-		if len(c.index) == 0 {
-			delete(f.properties, name)
-		}
-	}
-	for name, text := range properties {
-		canonical := api.CanonicalProperty(name)
-		if _, both := properties[canonical]; both && name != canonical {
-			continue
-		}
-		c := f.properties[canonical]
-		if c == nil {
-			c = newPropertyColumn(len(f.names))
-			f.properties[canonical] = c
-		}
-		c.set(row, text)
-	}
-}
-
-// hasProperty reports whether a property is present under either spelling.
-func hasProperty(properties map[string]string, canonical string) bool {
-	if _, ok := properties[canonical]; ok {
-		return true
-	}
-	if canonical != api.PropertyNodeCount {
-		return false
-	}
-	_, ok := properties[api.PropertyNodeCountAKS]
-	return ok
-}
-
 // setTaints keeps each distinct taint list once, so that a decision judges it once.
 func (f *Fleet) setTaints(row int, taints []api.Taint) {
 	text := taintText(taints)
@@ -119,7 +57,7 @@ func nanos(t time.Time) int64 {
 
 // Values are the values that members have of a label, by name of the member.
 func (f *Fleet) Values(label string) map[string]string {
-	c := f.labels[label]
+	c := f.label(label)
 	if c == nil {
 		return nil
 	}

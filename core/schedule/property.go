@@ -33,7 +33,7 @@ func (f *Fleet) propertyTest(e *api.PropertyExpression) (propertyTest, verdict.W
 	name := api.CanonicalProperty(e.Name)
 	sign, known := signs[e.Operator]
 	want := verdict.Want{Kind: verdict.WantProperty, Subject: name, Wanted: sign + " " + strings.Join(e.Values, ", ")}
-	t := propertyTest{column: f.properties[name]}
+	t := propertyTest{column: f.property(name)}
 	if t.column != nil {
 		want.Values = t.column.values
 	}

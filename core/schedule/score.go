@@ -32,7 +32,7 @@ func (f *Fleet) preferences(p *api.Policy) []preference {
 		to.labels, _ = f.labelTests(from.Preference.LabelSelector)
 		if s := from.Preference.Sorter(); s != nil {
 			to.sorted, to.ascending = true, s.SortOrder == api.Ascending
-			to.column = f.properties[api.CanonicalProperty(s.Name)]
+			to.column = f.property(api.CanonicalProperty(s.Name))
 			to.low, to.span = to.column.extent()
 		}
 		prepared = append(prepared, to)

@@ -41,37 +41,39 @@ func (f *Fleet) labelTests(s *metav1.LabelSelector) ([]labelTest, []verdict.Want
 	n := len(s.MatchLabels) + len(s.MatchExpressions)
 	tests, wants := make([]labelTest, 0, n), make([]verdict.Want, 0, n)
 	for _, key := range sortedKeys(s.MatchLabels) {
-		values := []string{s.MatchLabels[key]}
-		tests = append(tests, f.labelTest(key, metav1.LabelSelectorOpIn, values))
-		wants = append(wants, f.labelWant(key, strconv.Quote(values[0])))
+		values, c := []string{s.MatchLabels[key]}, f.label(key)
+		tests = append(tests, c.labelTest(metav1.LabelSelectorOpIn, values))
+		wants = append(wants, c.labelWant(key, strconv.Quote(values[0])))
 	}
 	for i := range s.MatchExpressions {
 		e := &s.MatchExpressions[i]
-		tests = append(tests, f.labelTest(e.Key, e.Operator, e.Values))
-		wants = append(wants, f.labelWant(e.Key, wantedLabel(e)))
+		c := f.label(e.Key)
+		tests = append(tests, c.labelTest(e.Operator, e.Values))
+		wants = append(wants, c.labelWant(e.Key, wantedLabel(e)))
 	}
 	return tests, wants
 }
 
-func (f *Fleet) labelWant(key, wanted string) verdict.Want {
+// labelWant says what is wanted of a label with this column, nil when no member carries it.
+func (c *column) labelWant(key, wanted string) verdict.Want {
 	want := verdict.Want{Kind: verdict.WantLabel, Subject: key, Wanted: wanted}
-	if c := f.labels[key]; c != nil {
+	if c != nil {
 		want.Values = c.values
 	}
 	return want
 }
 
-func (f *Fleet) labelTest(key string, operator metav1.LabelSelectorOperator, values []string) labelTest {
+// labelTest prepares a requirement on a label with this column, nil when no member carries it.
+func (c *column) labelTest(operator metav1.LabelSelectorOperator, values []string) labelTest {
 	t := labelTest{accept: make([]bool, 1)}
-	column := f.labels[key]
-	if column != nil {
-		t.ids = column.ids
-		t.accept = make([]bool, len(column.values))
+	if c != nil {
+		t.ids = c.ids
+		t.accept = make([]bool, len(c.values))
 	}
 	if operator == metav1.LabelSelectorOpNotIn || operator == metav1.LabelSelectorOpDoesNotExist {
 		t.accept[0] = true
 	}
-	if column == nil {
+	if c == nil {
 		return t
 	}
 	if operator == metav1.LabelSelectorOpExists || operator == metav1.LabelSelectorOpNotIn {
@@ -81,7 +83,7 @@ func (f *Fleet) labelTest(key string, operator metav1.LabelSelectorOperator, val
 	}
 	if operator == metav1.LabelSelectorOpIn || operator == metav1.LabelSelectorOpNotIn {
 		for _, value := range values {
-			if id, known := column.index[value]; known {
+			if id, known := c.index[value]; known {
 				t.accept[id] = operator == metav1.LabelSelectorOpIn
 			}
 		}

@@ -32,7 +32,7 @@ func (f *Fleet) constraints(p *api.Policy) []constraint {
 		from := &p.TopologySpreadConstraints[i]
 		c := constraint{
 			key: from.TopologyKey, skew: maxSkew(from),
-			hard: from.WhenUnsatisfiable != api.ScheduleAnyway, column: f.labels[from.TopologyKey],
+			hard: from.WhenUnsatisfiable != api.ScheduleAnyway, column: f.label(from.TopologyKey),
 		}
 		if c.column != nil {
 			c.counts = make([]int32, len(c.column.values))

@@ -106,7 +106,7 @@ func (r *records) gatherRelease(name string, g *gathered) error {
 func (r *records) check(g *gathered, fleet *schedule.Fleet) error {
 	for i := range g.in.Existing {
 		name := g.in.Existing[i].Member
-		if _, known := fleet.Member(name); known {
+		if fleet.Has(name) {
 			continue
 		}
 		if _, err := r.member(name, g.in.Now); err != nil && !errors.Is(err, bus.ErrNotFound) {
