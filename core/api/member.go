@@ -162,6 +162,14 @@ type MemberRecord struct {
 	// Misnamed is what the agent offers under names that are none, `label "*"`, and what is left out of all above; of
 	// much the beginning.
 	Misnamed []string `json:"misnamed,omitempty"`
+	// Excess says how much the agent offers, where more than counts; nil otherwise.
+	Excess *Offers `json:"excess,omitempty"`
+}
+
+// Offers counts what an agent offers.
+type Offers struct {
+	Labels     int `json:"labels,omitempty"`
+	Properties int `json:"properties,omitempty"`
 }
 
 // Member is one member as the core sees it: the user's side and the hub's side in one value.

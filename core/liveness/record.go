@@ -66,6 +66,7 @@ func (in *Input) plan() Plan {
 		p.Events = append(p.Events, in.unreadableProperties(&r)...)
 		p.Events = append(p.Events, in.missingPermissions(&r)...)
 		p.Events = append(p.Events, in.misnamed(&r)...)
+		p.Events = append(p.Events, in.tooMany(&r)...)
 	}
 	return p
 }
@@ -103,19 +104,17 @@ func (in *Input) record(v Verdict) api.MemberRecord {
 	if in.Spec != nil {
 		r.UID = string(in.Spec.UID)
 	}
+	offered := in.known()
 	if in.Heartbeat != nil {
-		in.hear(&r)
+		offered = in.hear(&r)
 	}
-	r.Labels, r.OfferedLabels = Labels(in.Name, in.Spec, in.offered())
+	r.Labels, r.OfferedLabels = Labels(in.Name, in.Spec, offered)
 	return r
 }
 
-// offered are the agent's labels; while its heartbeat is lost, those it is known to have offered.
-func (in *Input) offered() map[string]string {
-	switch {
-	case in.Heartbeat != nil:
-		return in.Heartbeat.Labels
-	case in.Previous == nil:
+// known are the labels that an agent whose heartbeat is lost is known to have offered.
+func (in *Input) known() map[string]string {
+	if in.Heartbeat != nil || in.Previous == nil {
 		return nil
 	}
 	known := map[string]string{}
@@ -129,8 +128,8 @@ func (in *Input) offered() map[string]string {
 	return known
 }
 
-// hear takes over what the agent says.
-func (in *Input) hear(r *api.MemberRecord) {
+// hear takes over what the agent says, and returns those of its labels that count.
+func (in *Input) hear(r *api.MemberRecord) (offered map[string]string) {
 	h, misnamed := named(in.Heartbeat)
 	healthy := "False"
 	if h.Healthy {
@@ -142,7 +141,8 @@ func (in *Input) hear(r *api.MemberRecord) {
 	if r.State != api.MemberUnknown || in.Previous == nil || in.Previous.State != api.MemberUnknown {
 		r.LastSeen = metav1.NewTime(in.lastSeen()).Rfc3339Copy()
 	}
-	r.Properties = Properties(h.Properties)
+	properties := Properties(h.Properties)
+	r.Properties, r.Excess = counting(properties), excessOf(h.Labels, properties)
 	r.Namespaces = slices.Sorted(slices.Values(h.Namespaces))
 	r.AgentVersion, r.AgentLevel = h.AgentVersion, h.Level
 	r.KubernetesVersion, r.Nodes = h.KubernetesVersion, h.Nodes
@@ -151,6 +151,7 @@ func (in *Input) hear(r *api.MemberRecord) {
 	r.Renewal = h.Renewal
 	r.Forbidden = slices.Sorted(slices.Values(h.Forbidden))
 	r.Misnamed = misnamed
+	return counting(h.Labels)
 }
 
 // difference grades a change of a record.
@@ -171,9 +172,10 @@ func compare(p, r *api.MemberRecord) difference {
 		p.Renewal != r.Renewal, p.AgentVersion != r.AgentVersion, p.AgentLevel != r.AgentLevel, p.KubernetesVersion != r.KubernetesVersion,
 		!maps.Equal(p.Labels, r.Labels), !maps.Equal(p.OfferedLabels, r.OfferedLabels),
 		!slices.Equal(p.Namespaces, r.Namespaces), !slices.Equal(p.Unlisted, r.Unlisted), !slices.Equal(p.Forbidden, r.Forbidden),
-		(len(p.Misnamed) == 0) != (len(r.Misnamed) == 0):
+		(len(p.Misnamed) == 0) != (len(r.Misnamed) == 0), (p.Excess == nil) != (r.Excess == nil):
 		return differs
-	case p.Nodes != r.Nodes, p.Holds != r.Holds, !maps.Equal(p.Properties, r.Properties), !slices.Equal(p.Misnamed, r.Misnamed):
+	case p.Nodes != r.Nodes, p.Holds != r.Holds, !maps.Equal(p.Properties, r.Properties), !slices.Equal(p.Misnamed, r.Misnamed),
+		p.Excess != nil && *p.Excess != *r.Excess:
 		return moves
 	}
 	return same
