@@ -195,4 +195,6 @@ type Member struct {
 	NamespaceCondition bool
 	NamespacesKnown    bool
 	Namespaces         []string
+	// Agent says which of Labels the agent decides.
+	Agent AgentLabels
 }

@@ -20,6 +20,7 @@ func MemberOf(mc *MemberCluster) Member {
 		Taints:  slices.Clone(mc.Spec.Taints),
 		Leaving: mc.DeletionTimestamp != nil || mc.Status != nil && mc.Status.State == MemberLeaving,
 	}
+	m.Agent = AgentLabelsOf(mc, m.Labels)
 	if mc.Status == nil {
 		return m
 	}

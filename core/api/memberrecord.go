@@ -23,6 +23,7 @@ func MemberFrom(mc *MemberCluster, record *MemberRecord, now time.Time) Member {
 	}
 	maps.Copy(m.Labels, mc.Labels)
 	m.Labels[LabelMemberName] = mc.Name
+	m.Agent = AgentLabelsOf(mc, m.Labels)
 	return m
 }
 

@@ -14,7 +14,7 @@ func TestMemberFromJoinsBothSides(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	seen := metav1.NewTime(now.Add(-10 * time.Minute))
 	mc := &api.MemberCluster{
-		ObjectMeta: metav1.ObjectMeta{Name: "berlin", UID: "u", Labels: map[string]string{"env": "prod"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "berlin", UID: "u", Labels: map[string]string{"env": "prod"}, Annotations: map[string]string{api.AnnotationAgentLabels: "region, zones/*"}},
 		Spec:       api.MemberClusterSpec{Taints: []api.Taint{{Key: "k", Effect: api.EffectNoSchedule}}},
 	}
 	record := &api.MemberRecord{
@@ -26,9 +26,16 @@ func TestMemberFromJoinsBothSides(t *testing.T) {
 		Name: "berlin", UID: "u", Taints: mc.Spec.Taints, HasAgent: true, LastHeartbeat: now, Joined: "True", Healthy: "True",
 		HealthChanged: seen.Time, NamespaceCondition: true, NamespacesKnown: true, Namespaces: []string{"shop"},
 		Labels:     map[string]string{"env": "prod", "region": "eu", api.LabelMemberName: "berlin"},
+		Agent:      api.AgentLabels{Stated: []string{"region"}, Allowed: []string{"region", " zones/*"}},
 		Properties: map[string]string{api.PropertyNodeCount: "3"},
 	}
 	require.Equal(t, want, api.MemberFrom(mc, record, now), "the user's labels win, a live member was heard of now")
+
+	require.True(t, want.Agent.Decides(want.Labels, "region"))
+	require.True(t, want.Agent.Decides(want.Labels, "zones/a"), "it may state it, and nobody wrote it")
+	require.False(t, want.Agent.Decides(want.Labels, "env"))
+	require.False(t, want.Agent.Decides(want.Labels, "tier"))
+	require.Equal(t, map[string]string{"env": "prod", api.LabelMemberName: "berlin"}, want.Agent.Written(want.Labels))
 
 	record.State = api.MemberUnknown
 	require.Equal(t, seen.Time, api.MemberFrom(mc, record, now).LastHeartbeat)

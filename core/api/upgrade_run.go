@@ -108,6 +108,7 @@ const (
 	ReasonPreflightBlocked    = "PreflightBlocked"
 	ReasonAlreadyAtTarget     = "AlreadyAtTarget"
 	ReasonAheadOfTarget       = "AheadOfTarget"
+	ReasonLeftOut             = "LeftOut"
 	ReasonConsistentNotFound  = "ConsistentImageNotFound"
 	ReasonMinorVersionGap     = "MinorVersionGap"
 	ReasonMemberRemoved       = "MemberRemoved"

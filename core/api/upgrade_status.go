@@ -51,6 +51,8 @@ type UpdateRunStatus struct {
 	Strategy RunStrategy  `json:"strategy"`
 	Policy   UpdatePolicy `json:"policy,omitzero"`
 	Warnings []string     `json:"warnings,omitempty"`
+	// LeftOut are members that are not in the run for what their agents state, sorted by name.
+	LeftOut []LeftOut `json:"leftOut,omitempty"`
 	// WindowsIgnored is the reason given with ignoreMaintenanceWindows; empty: windows hold.
 	WindowsIgnored string `json:"windowsIgnored,omitempty"`
 	// BlockedBy names the active run of the same profile that this one waits for.
@@ -72,6 +74,12 @@ type SelectedImages struct {
 type SelectedImage struct {
 	Family  string `json:"family"`
 	Version string `json:"version,omitempty"`
+}
+
+// LeftOut is a member that a run leaves out, and why, with what to do.
+type LeftOut struct {
+	Member  string `json:"member"`
+	Message string `json:"message"`
 }
 
 // StageStatus is the state of one stage.

@@ -17,7 +17,7 @@ func Labels(name string, spec *api.MemberCluster, offered map[string]string) (ef
 	for key, value := range offered {
 		switch {
 		case key == api.LabelMemberName, !isLabelKey(key):
-		case allows(allowed, key):
+		case api.AllowsLabel(allowed, key):
 			effective[key] = value
 		default:
 			if refused == nil {
@@ -38,22 +38,6 @@ func allowedKeys(spec *api.MemberCluster) []string {
 		return nil
 	}
 	return strings.Split(spec.Annotations[api.AnnotationAgentLabels], ",")
-}
-
-// allows matches a key against patterns: a key, "prefix/*", or "*".
-func allows(patterns []string, key string) bool {
-	for _, p := range patterns {
-		p = strings.TrimSpace(p)
-		prefix, open := strings.CutSuffix(p, "*")
-		switch {
-		case p == "":
-		case p == "*", p == key:
-			return true
-		case open && strings.HasSuffix(prefix, "/") && strings.HasPrefix(key, prefix):
-			return true
-		}
-	}
-	return false
 }
 
 // Properties maps every property to its canonical name (D13). Where an agent sends both spellings,

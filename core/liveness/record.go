@@ -121,7 +121,7 @@ func (in *Input) known() map[string]string {
 	maps.Copy(known, in.Previous.OfferedLabels)
 	allowed := allowedKeys(in.Spec)
 	for key, value := range in.Previous.Labels {
-		if allows(allowed, key) {
+		if api.AllowsLabel(allowed, key) {
 			known[key] = value
 		}
 	}

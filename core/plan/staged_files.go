@@ -68,7 +68,7 @@ func (c *Collected) ContentRuns(view upgrade.View, standings map[string]Standing
 	known := make(map[string]staged.Member, len(c.Members))
 	for i := range c.Members {
 		name := c.Members[i].Name
-		one := staged.Member{Labels: c.Members[i].Labels, Leaving: c.Members[i].Leaving, Silent: standings[name].State == api.MemberUnknown}
+		one := staged.Member{Labels: c.Members[i].Labels, Agent: c.Members[i].Agent, Leaving: c.Members[i].Leaving, Silent: standings[name].State == api.MemberUnknown}
 		if m, found := view.Fleet.Member(name); found {
 			one.Windows = m.Contents
 		}

@@ -8,7 +8,7 @@ import (
 	"flotilla/core/api"
 )
 
-// events tells what a step changed, causes before effects: that the run begins; what was noted of members;
+// events tells what a step changed, causes before effects: that the run begins; whom it leaves out; what was noted of members;
 // members, gates and waits that were under way and are no longer; then the rest in document order, where what
 // begins or stops is told before what is in it, and what ends, or comes to wait, after.
 func (r *Run) events() []Event {
@@ -20,7 +20,7 @@ func (r *Run) events() []Event {
 			}
 		}
 	})
-	return slices.Concat(d.begun, r.noted, d.ended, d.rest)
+	return slices.Concat(d.begun, LeftOutEvents(r.was, &r.Status, r.Now), r.noted, d.ended, d.rest)
 }
 
 // note tells of a member that stays in the state it is in.

@@ -45,7 +45,7 @@ func (e Event) Audit(by string) api.Audit {
 	if e.Reason != "" {
 		a.Reason = e.Reason
 	}
-	if e.To == api.StateFailed || e.Reason == api.ReasonUpdateRunStuck || e.Reason == api.ReasonConsistentNotFound {
+	if e.To == api.StateFailed || e.Reason == api.ReasonUpdateRunStuck || e.Reason == api.ReasonConsistentNotFound || e.Reason == api.ReasonLeftOut {
 		a.Type = "Warning"
 	}
 	if e.Scope == ScopeMember {

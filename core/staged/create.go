@@ -25,7 +25,7 @@ func Create(run *api.StagedUpdateRun, v View, now time.Time) (api.UpdateRunStatu
 	if refusal != nil {
 		return api.UpdateRunStatus{}, refusal
 	}
-	members, refusal := v.distribute(run.Key(), v.Strategy.Spec.Stages)
+	members, left, refusal := v.distribute(run.Key(), v.Strategy.Spec.Stages)
 	if refusal != nil {
 		return api.UpdateRunStatus{}, refusal
 	}
@@ -48,6 +48,7 @@ func Create(run *api.StagedUpdateRun, v View, now time.Time) (api.UpdateRunStatu
 		}
 	}
 	v.warnShut(&status, now)
+	stage.TellLeftOut(&status, left)
 	return status, nil
 }
 

@@ -10,45 +10,105 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 )
 
+// placing puts members into stages.
+type placing struct {
+	run       string
+	stages    []api.ContentStage
+	selectors []labels.Selector
+	members   [][]api.MemberUpdateStatus
+	// several and none are members in more stages than one and in none, unranked those that a stage cannot sort, by stage.
+	several, none []string
+	unranked      [][]string
+	// left are members that are one of these for what their agents state.
+	left   []api.LeftOut
+	placed int
+}
+
 // distribute puts every member of the placement into one stage, and those that hold it and are not picked into a last one.
-func (v *View) distribute(run string, stages []api.ContentStage) ([][]api.MemberUpdateStatus, *api.Refusal) {
-	out := make([][]api.MemberUpdateStatus, len(stages)+1)
-	bound := v.bound()
+// A member that cannot be put into one stage for what its agent states of it is left out, unless nobody would be left (D31).
+func (v *View) distribute(run string, stages []api.ContentStage) ([][]api.MemberUpdateStatus, []api.LeftOut, *api.Refusal) {
 	selectors, refusal := selectorsOf(run, stages)
 	if refusal != nil {
-		return nil, refusal
+		return nil, nil, refusal
 	}
-	var several, none []string
+	bound := v.bound()
+	p := &placing{run: run, stages: stages, selectors: selectors, members: make([][]api.MemberUpdateStatus, len(stages)+1), unranked: make([][]string, len(stages))}
 	for _, name := range slices.Sorted(maps.Keys(bound)) {
-		m, known := v.Member(name)
-		if !known || m.Leaving {
-			continue
-		}
-		in := stagesOf(selectors, m.Labels)
-		switch {
-		case len(in) == 0:
-			none = append(none, name)
-		case len(in) > 1:
-			several = append(several, fmt.Sprintf("%s (%s and %s)", name, stages[in[0]].Name, stages[in[1]].Name))
-		default:
-			out[in[0]] = append(out[in[0]], notStarted(name))
+		if m, known := v.Member(name); known && !m.Leaving {
+			p.place(name, &m, true)
 		}
 	}
+	if len(p.left) > 0 && p.placed == 0 {
+		for _, left := range p.left {
+			m, _ := v.Member(left.Member)
+			p.place(left.Member, &m, false)
+		}
+	}
+	if refusal := p.refuse(); refusal != nil {
+		return nil, nil, refusal
+	}
+	p.members[len(stages)] = v.deselected(bound)
+	return p.members, p.left, nil
+}
+
+// place puts a member into its stage. One that it cannot put into one is left out where that comes of what its agent states, and mayLeave.
+func (p *placing) place(name string, m *Member, mayLeave bool) {
+	leaves := func(what string, keys []string) bool {
+		keys = slices.DeleteFunc(keys, func(key string) bool { return !m.Agent.Decides(m.Labels, key) })
+		if !mayLeave || len(keys) == 0 {
+			return false
+		}
+		p.left = append(p.left, stage.LeaveOut(name, what, m.Labels, keys))
+		return true
+	}
+	in := p.stagesOf(m.Labels)
+	if len(in) == 0 {
+		if !leaves("is in no stage", stage.Keys(p.selectors...)) {
+			p.none = append(p.none, name)
+		}
+		return
+	}
+	first := &p.stages[in[0]]
+	if len(in) > 1 {
+		both := []labels.Selector{p.selectors[in[0]], p.selectors[in[1]]}
+		byPeople := len(p.stagesOf(m.Agent.Written(m.Labels))) > 1
+		if byPeople || !leaves(fmt.Sprintf("is in stages %s and %s", first.Name, p.stages[in[1]].Name), stage.Keys(both...)) {
+			p.several = append(p.several, fmt.Sprintf("%s (%s and %s)", name, first.Name, p.stages[in[1]].Name))
+		}
+		return
+	}
+	member := notStarted(name)
+	if key := first.SortingLabelKey; key != nil {
+		rank, err := strconv.ParseInt(m.Labels[*key], 10, 64)
+		if err != nil {
+			if !leaves("is in stage "+first.Name+", which is sorted by integers,", []string{*key}) {
+				p.unranked[in[0]] = append(p.unranked[in[0]], name+" ("+labelText(m.Labels, *key)+")")
+			}
+			return
+		}
+		member.Rank = rank
+	}
+	p.members[in[0]] = append(p.members[in[0]], member)
+	p.placed++
+}
+
+// refuse says why the members cannot be put into stages, nil when they can.
+func (p *placing) refuse() *api.Refusal {
 	switch {
-	case len(several) > 0:
-		return nil, misplaced(run, "a member can be in one stage only", several)
-	case len(none) > 0:
-		return nil, misplaced(run, "every member that is picked has to be in a stage, and no stage selects", none)
+	case len(p.several) > 0:
+		return misplaced(p.run, "a member can be in one stage only", p.several)
+	case len(p.none) > 0:
+		return misplaced(p.run, "every member that is picked has to be in a stage, and no stage selects", p.none)
 	}
-	for i := range stages {
-		if refusal := v.rank(run, &stages[i], out[i]); refusal != nil {
-			return nil, refusal
+	for i, wrong := range p.unranked {
+		if len(wrong) > 0 {
+			return misplaced(p.run, fmt.Sprintf("stage %s is sorted by label %s, which has to be an integer on", p.stages[i].Name, *p.stages[i].SortingLabelKey), wrong)
 		}
 	}
-	out[len(stages)] = v.deselected(bound)
-	return out, nil
+	return nil
 }
 
 func notStarted(name string) api.MemberUpdateStatus {
@@ -68,35 +128,15 @@ func selectorsOf(run string, stages []api.ContentStage) ([]labels.Selector, *api
 	return out, nil
 }
 
-// stagesOf are the stages that select a member.
-func stagesOf(selectors []labels.Selector, of map[string]string) []int {
+// stagesOf are the stages that select a member with these labels.
+func (p *placing) stagesOf(of map[string]string) []int {
 	var in []int
-	for i, selector := range selectors {
+	for i, selector := range p.selectors {
 		if selector.Matches(labels.Set(of)) {
 			in = append(in, i)
 		}
 	}
 	return in
-}
-
-// rank gives the members of a stage their places by the label that it is sorted by.
-func (v *View) rank(run string, s *api.ContentStage, members []api.MemberUpdateStatus) *api.Refusal {
-	if s.SortingLabelKey == nil {
-		return nil
-	}
-	var wrong []string
-	for i := range members {
-		m, _ := v.Member(members[i].Name)
-		rank, err := strconv.ParseInt(m.Labels[*s.SortingLabelKey], 10, 64)
-		if err != nil {
-			wrong = append(wrong, members[i].Name+" ("+labelText(m.Labels, *s.SortingLabelKey)+")")
-		}
-		members[i].Rank = rank
-	}
-	if len(wrong) == 0 {
-		return nil
-	}
-	return misplaced(run, fmt.Sprintf("stage %s is sorted by label %s, which has to be an integer on", s.Name, *s.SortingLabelKey), wrong)
 }
 
 func labelText(of map[string]string, key string) string {

@@ -35,6 +35,7 @@ type View struct {
 // Member is what a run goes by on a member.
 type Member struct {
 	Labels  map[string]string
+	Agent   api.AgentLabels // which of Labels the agent decides
 	Leaving bool
 	// Silent is set while nobody hears of the member.
 	Silent bool

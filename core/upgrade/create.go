@@ -196,6 +196,7 @@ func (c *creation) populate(now time.Time) *api.Refusal {
 		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "policy.strict forbids clamping: " + strings.Join(clamped, "; ")}
 	}
 	c.status.Warnings = selectionWarnings(clamped, &picked)
+	stage.TellLeftOut(&c.status, picked.out)
 	return nil
 }
 

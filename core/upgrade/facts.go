@@ -12,7 +12,7 @@ import (
 // reachable for upgrades.
 func FactsOf(m *api.Member, state api.MemberState, lastSeen time.Time, inventory *api.MemberInventory, maintenance *api.MaintenanceConfiguration) MemberFacts {
 	facts := MemberFacts{
-		Name: m.Name, UID: m.UID, Group: m.Labels[api.LabelUpdateGroup], Labels: m.Labels,
+		Name: m.Name, UID: m.UID, Group: m.Labels[api.LabelUpdateGroup], Labels: m.Labels, Agent: m.Agent,
 		Eligible: m.Joined == "True" && !m.Leaving, Leaving: m.Leaving, Maintenance: maintenance,
 	}
 	if inventory != nil {

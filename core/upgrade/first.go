@@ -79,7 +79,7 @@ func (e *engine) refresh() *api.Refusal {
 	}
 	fresh, members, clamped := stage.Tree(&e.Status.Strategy, picked.frozen, api.MaxStageAtOnce, e.Now)
 	if e.sameMembers(&picked) {
-		e.warnAnew(selectionWarnings(clamped, &picked))
+		e.warnAnew(selectionWarnings(clamped, &picked), picked.out)
 		return nil
 	}
 	if members > api.MaxRunMembers {
@@ -90,16 +90,17 @@ func (e *engine) refresh() *api.Refusal {
 	}
 	e.Replace(fresh, members)
 	e.warnAnew(append(slices.Clip(selectionWarnings(clamped, &picked)),
-		"the fleet changed after the run was created; its members were selected anew at the first start"))
+		"the fleet changed after the run was created; its members were selected anew at the first start"), picked.out)
 	return nil
 }
 
-// warnAnew replaces the warnings of the creation by those that hold now.
-func (e *engine) warnAnew(selected []string) {
+// warnAnew replaces the warnings of the creation by those that hold now, and tells who is left out now.
+func (e *engine) warnAnew(selected []string, out []api.LeftOut) {
 	c := creation{run: e.run, view: e.view, status: e.Status}
 	c.status.Warnings = selected
 	c.warn(e.Now)
 	e.Status.Warnings = c.status.Warnings
+	stage.TellLeftOut(&e.Status, out)
 }
 
 func (e *engine) sameMembers(picked *selection) bool {

@@ -21,6 +21,8 @@ type MemberFacts struct {
 	// Group is the member's update group, label flotilla.io/update-group.
 	Group  string
 	Labels map[string]string
+	// Agent says which of Labels the agent decides.
+	Agent api.AgentLabels
 	// Eligible members may enter new runs; those that join, leave or failed to join may not.
 	Eligible bool
 	// Leaving members are on their way out of the fleet; runs that hold them pass them by.

@@ -244,6 +244,9 @@ func (s *Simulation) report(out RunPlan, taken map[string]Expected, others []hel
 			}
 		}
 	}
+	for _, left := range s.Status.LeftOut {
+		out.Members = append(out.Members, MemberPlan{Name: left.Member, State: api.StateSkipped, Reason: api.ReasonLeftOut, Message: left.Message})
+	}
 	for i := range others {
 		k := slices.IndexFunc(out.Members, func(m MemberPlan) bool { return m.Name == others[i].member })
 		if k < 0 { // it is no member of the run any more

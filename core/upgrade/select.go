@@ -18,13 +18,14 @@ type selection struct {
 	twice    []string      // "m1 in A and B"
 	twiceIDs []string
 	left     []string // members no stage selects
+	out      []api.LeftOut
 	leaving  []string // members that stages select and that are leaving the fleet
 }
 
 // selectMembers picks the members of every group of a strategy.
 func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
 	var out selection
-	owner := map[string]string{}
+	owner := map[string][]*place{}
 	all, byGroup := fleet.sorted()
 	for i := range s.Stages {
 		in := &s.Stages[i]
@@ -45,7 +46,12 @@ func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
 					out.missing = append(out.missing, in.Name+"/"+group.Name)
 				}
 			}
-			groups = append(groups, out.claim(matching(from, eligible, inStage, inGroup), group.Name, owner))
+			p := &place{group: group.Name, inStage: inStage, inGroup: inGroup}
+			selected := matching(from, eligible, inStage, inGroup)
+			for _, m := range selected {
+				owner[m.Name] = append(owner[m.Name], p)
+			}
+			groups = append(groups, selected)
 			for _, m := range matching(from, leaving, inStage, inGroup) {
 				out.leaving = append(out.leaving, m.Name)
 			}
@@ -53,10 +59,11 @@ func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
 		out.members = append(out.members, groups)
 	}
 	for _, m := range all {
-		if owner[m.Name] == "" && m.Eligible {
+		if len(owner[m.Name]) == 0 && m.Eligible {
 			out.left = append(out.left, m.Name)
 		}
 	}
+	out.settle(all, owner)
 	return out, nil
 }
 
@@ -108,21 +115,6 @@ func (s *selection) frozen(stage, group int) []api.MemberUpdateStatus {
 		members[i] = api.MemberUpdateStatus{Name: m.Name, ClusterResourceID: m.ID, Status: api.UpdateStatus{State: api.StateNotStarted}}
 	}
 	return members
-}
-
-// claim notes the group of each member and drops those that another group has.
-func (s *selection) claim(members []*Member, group string, owner map[string]string) []*Member {
-	kept := members[:0]
-	for _, m := range members {
-		if first, taken := owner[m.Name]; taken {
-			s.twice = append(s.twice, fmt.Sprintf("%s in %s and %s", m.Name, first, group))
-			s.twiceIDs = append(s.twiceIDs, m.Name)
-			continue
-		}
-		owner[m.Name] = group
-		kept = append(kept, m)
-	}
-	return kept
 }
 
 func parseSelector(s *api.MemberSelector) (labels.Selector, error) {

@@ -130,7 +130,7 @@ func (r *Runner) memberForContent(name string) (staged.Member, bool) {
 		return staged.Member{}, false
 	}
 	record, _, _ := r.records.seen.Get(name)
-	return staged.Member{Labels: m.Labels, Leaving: m.Leaving, Silent: record.State == api.MemberUnknown, Windows: m.Contents}, true
+	return staged.Member{Labels: m.Labels, Agent: m.Agent, Leaving: m.Leaving, Silent: record.State == api.MemberUnknown, Windows: m.Contents}, true
 }
 
 // contents lists, by run, the placements that staged runs are under way on.

@@ -139,6 +139,7 @@ func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, by
 		return err
 	}
 	now := r.options.Now()
+	left := stage.LeftOutEvents(nil, &status, now)
 	ops = append(ops, entered)
 	var step stage.Decision
 	if start {
@@ -159,7 +160,7 @@ func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, by
 		Object: runObject(run.Name), Type: "Normal", Reason: "Created",
 		Message: fmt.Sprintf("%d members in %d stages", status.Members, len(status.Stages)),
 	}))
-	if _, err := r.store.WriteTold(ctx, append(told, audits(step.Events, by)...), ops...); err != nil {
+	if _, err := r.store.WriteTold(ctx, append(told, audits(append(left, step.Events...), by)...), ops...); err != nil {
 		return fmt.Errorf("making run %s: %w", run.Name, err)
 	}
 	return nil

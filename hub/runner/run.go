@@ -73,6 +73,7 @@ func (r *Runner) create(ctx context.Context, s *situation) error {
 	if err != nil {
 		return err
 	}
+	told := audits(stage.LeftOutEvents(s.status, &status, s.now), api.Caller{Name: by})
 	event := api.Audit{Object: runObject(s.name), Type: "Normal", Reason: "Created", By: by}
 	event.Message = fmt.Sprintf("%d members in %d stages; next: flotilla run start %s", status.Members, len(status.Stages), s.name)
 	if refusal != nil {
@@ -94,7 +95,7 @@ func (r *Runner) create(ctx context.Context, s *situation) error {
 		}
 	}
 	ops = append(ops, r.records.runs.Put(s.name, &status, s.revision))
-	revisions, err := r.store.WriteTold(ctx, []api.Audit{event}, ops...)
+	revisions, err := r.store.WriteTold(ctx, append([]api.Audit{event}, told...), ops...)
 	if err != nil {
 		return fmt.Errorf("creating run %s: %w", s.name, err)
 	}

@@ -70,7 +70,7 @@ func (p *Planner) contentView(f *draft.Draft, documents *draft.Documents, run *a
 	known := map[string]staged.Member{}
 	for i := range members {
 		record, _, _ := p.records.Seen.Get(members[i].Name)
-		one := staged.Member{Labels: members[i].Labels, Leaving: members[i].Leaving, Silent: record.State == api.MemberUnknown}
+		one := staged.Member{Labels: members[i].Labels, Agent: members[i].Agent, Leaving: members[i].Leaving, Silent: record.State == api.MemberUnknown}
 		if m, found := upgrades.View.Fleet.Member(members[i].Name); found {
 			one.Windows = m.Contents
 		}
