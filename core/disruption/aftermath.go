@@ -61,8 +61,7 @@ func aftermathOf(x *simulate.Index, going []*departure, moves []simulate.Move, p
 		m := &moves[i]
 		c.Receive(cmp.Or(fresh[m.Claim], m.To()), m.Pod.Pod)
 	}
-	a := &aftermath{run: &simulate.Run{Out: &simulate.Outcome{}}, moving: map[*cluster.Pod]*simulate.Moving{}, shown: map[*simulate.ExistingNode]string{}}
-	a.run.X = simulate.NewIndex(&simulate.State{Cluster: &c, Now: x.State.Now, Rules: x.State.Rules})
+	a := &aftermath{run: &simulate.Run{X: x.Beside(&simulate.State{Cluster: &c, Now: x.State.Now, Rules: x.State.Rules}), Out: &simulate.Outcome{}}, moving: map[*cluster.Pod]*simulate.Moving{}, shown: map[*simulate.ExistingNode]string{}}
 	a.run.X.TryInOrder(order)
 	for _, m := range a.run.X.Waiting {
 		a.moving[m.Pod] = m
@@ -128,7 +127,7 @@ func (a *aftermath) obstacles(m *simulate.Moving, v *simulate.Variant, own []*si
 
 func (a *aftermath) firstOf(nodes []*simulate.ExistingNode, m *simulate.Moving, v *simulate.Variant) *simulate.ExistingNode {
 	i := slices.IndexFunc(nodes, func(n *simulate.ExistingNode) bool {
-		return m.Requests.FitsIn(n.Free) && simulate.Takes(n, m, v, false)
+		return m.Requests.FitsIn(n.Free) && a.run.Takes(n, m, v)
 	})
 	if i < 0 {
 		return nil

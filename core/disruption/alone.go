@@ -25,8 +25,11 @@ func NodeAlone(s *simulate.State, name string) Alone {
 	i, _ := slices.BinarySearchFunc(d.roster.all, name, func(c candidate, n string) int { return strings.Compare(c.name(), n) })
 	c := &d.roster.all[i]
 	out := Alone{ExistingNode: c.ExistingNode, Price: c.worth(), Cost: c.cost}
-	if d.undecided().Code == "" && c.Pool != nil && c.State.Managed && !c.Deleting && !c.empty && c.machine != nil {
+	if c.Pool != nil && c.State.Managed && !c.Deleting && !c.empty && c.machine != nil {
 		out.Removal = strings.Join(append([]string{d.alonely(c)}, Uncontrolled(c.ExistingNode)...), "; ")
+	}
+	if d.undecided().Code != "" {
+		out.Removal = ""
 	}
 	return out
 }

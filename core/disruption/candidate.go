@@ -128,7 +128,9 @@ func newRoster(x *simulate.Index) *roster {
 		hindered: make([]Refusal, len(x.Nodes)), until: make([]time.Time, len(x.Nodes)),
 	}
 	for i, n := range x.Nodes {
-		r.all[i] = newCandidate(x, n)
+		if r.all[i] = newCandidate(x, n); x.Stopped() {
+			continue
+		}
 		if refusal, yes := barred(x, n); yes {
 			r.barred[i] = refusal
 			continue

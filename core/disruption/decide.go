@@ -32,6 +32,8 @@ type Decision struct {
 	Stale string `json:"stale,omitempty"`
 	// Evaluated counts simulations.
 	Evaluated int `json:"evaluated,omitempty"`
+	// Ended says that it was given up, as State.Ended asks: it is of use to nobody.
+	Ended bool `json:"ended,omitempty"`
 }
 
 // deciding is one pass.
@@ -49,13 +51,17 @@ type deciding struct {
 // Decide returns what to disrupt now. It changes nothing; equal states give equal decisions.
 func Decide(s *simulate.State) Decision {
 	d := begin(s)
-	if why := d.undecided(); why.Code != "" {
-		d.out.Stale = why.Message
-		for _, n := range d.x.Nodes {
-			d.refuse("", n.State.Name, why)
-		}
-		return d.finish()
+	if d.undecided().Code == "" {
+		d.choose()
 	}
+	if why := d.undecided(); why.Code != "" {
+		d.leave(why)
+	}
+	return d.finish()
+}
+
+// choose tries one method after the other, until one finds something to do.
+func (d *deciding) choose() {
 	for _, m := range []struct {
 		name, reason string
 		run          func(string) []Command
@@ -68,17 +74,28 @@ func Decide(s *simulate.State) Decision {
 		{MethodSingle, api.ReasonUnderutilized, d.single},
 	} {
 		d.out.Stages = append(d.out.Stages, m.name)
-		if d.out.Commands = m.run(m.reason); len(d.out.Commands) > 0 {
+		if d.out.Commands = m.run(m.reason); len(d.out.Commands) > 0 || d.x.Stopped() {
 			break
 		}
 	}
-	return d.finish()
+}
+
+// leave decides nothing about any node, and says why.
+func (d *deciding) leave(why Refusal) {
+	d.out = &Decision{Eligible: map[string][]string{}, Budgets: map[string]map[string]capacity.Count{}, Evaluated: d.out.Evaluated, Stale: why.Message, Ended: d.x.Gone()}
+	d.refused = map[string][]Refusal{}
+	for _, n := range d.x.Nodes {
+		d.refuse("", n.State.Name, why)
+	}
 }
 
 // undecided is why nothing can be decided about any node.
 func (d *deciding) undecided() Refusal {
 	if s := d.x.State; s.Stale != "" {
 		return Refusal{Code: CodeStale, Message: s.Stale}
+	}
+	if d.x.Gone() {
+		return Refusal{Code: CodeNotReached, Message: "nobody waits for the decision any more, and it was given up"}
 	}
 	if d.x.State.Cluster.Resources.Full {
 		return Refusal{Code: CodeTangled, Message: fmt.Sprintf("the nodes and pods of the member name more than %d resources, which are not told apart", cluster.MostResources)}

@@ -28,6 +28,15 @@ func Validate(c Command, s *simulate.State) (valid Command, why string, ok bool)
 	if why := d.undecided(); why.Code != "" {
 		return Command{}, why.Message, false
 	}
+	valid, why, ok = d.holds(c)
+	if left := d.undecided(); left.Code != "" {
+		return Command{}, left.Message, false
+	}
+	return valid, why, ok
+}
+
+// holds checks a command against the state of a pass.
+func (d *deciding) holds(c Command) (valid Command, why string, ok bool) {
 	filter := func(one *candidate) Refusal { return isConsolidationCandidate(d, one) }
 	if c.Method == MethodEmpty {
 		filter = func(one *candidate) Refusal { return isEmptyCandidate(d, one) }

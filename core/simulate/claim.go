@@ -132,6 +132,9 @@ func (r *Run) newNode(m *Moving, v *Variant) (*Claim, string) {
 	open := slices.Clone(r.Out.Claims)
 	slices.SortStableFunc(open, func(a, b *Claim) int { return cmp.Compare(len(a.pods), len(b.pods)) })
 	for _, c := range open {
+		if r.X.Stopped() {
+			break
+		}
 		if needs, types, why := r.fit(c, m, v); why == "" {
 			r.join(c, m, needs, types)
 			return c, ""
@@ -146,7 +149,7 @@ func (r *Run) newNode(m *Moving, v *Variant) (*Claim, string) {
 			continue
 		}
 		c := r.Open(p)
-		if c == nil {
+		if r.X.Spend(aPool); c == nil {
 			closed, short = p, nil
 			continue
 		}
@@ -275,6 +278,7 @@ func incompatible(have, want capacity.Needs, key string) string {
 // fitting are the types of a new node that have room for one more pod within n.
 func (r *Run) fitting(c *Claim, m *Moving, n capacity.Needs) []*capacity.Machine {
 	f := r.X.freshOf(c.Pool)
+	r.X.Spend(aType * len(c.Types))
 	total := slices.Clone(c.Requests)
 	m.Requests.AddTo(total, 1)
 	same := len(n) == len(c.Needs) && (len(n) == 0 || &n[0] == &c.Needs[0])

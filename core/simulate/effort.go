@@ -8,7 +8,10 @@ import (
 
 // effort is what it takes to know how pods keep each other near and away. It is bounded: a member whose pods all demand something
 // else of all others would hold up the decisions about others for minutes.
-type effort struct{ made, asked int }
+type effort struct {
+	made, asked int
+	*Work
+}
 
 // Pods of one shape share their terms. A term that demands a label is held only against pods with that label, and one of named
 // namespaces only against pods in them: thousands of workloads stay far below. A term that demands no label is held against every

@@ -81,10 +81,15 @@ const blockSize = 32
 var PlainLinks = &links{Variant: &Variant{}}
 
 // NewIndex lays a state out. The state must not change while the index is used.
-func NewIndex(s *State) *Index {
+func NewIndex(s *State) *Index { return layOut(s, newWork(s.Ended)) }
+
+// Beside lays another state out, for the same decision.
+func (x *Index) Beside(s *State) *Index { return layOut(s, x.Work) }
+
+func layOut(s *State, w *Work) *Index {
 	x := &Index{
 		State: s, cols: len(s.Cluster.Resources.Index), Pools: capacity.SortPools(s.Pools), ByPool: map[string]*capacity.Pool{},
-		ByName: make(map[string]*ExistingNode, len(s.Cluster.Nodes)), groupIndex: groupIndex{byID: map[string]*group{}, shapes: newShapes()},
+		ByName: make(map[string]*ExistingNode, len(s.Cluster.Nodes)), groupIndex: groupIndex{byID: map[string]*group{}, shapes: newShapes(), effort: effort{Work: w}},
 		fresh: map[*capacity.Pool]*freshNode{}, extra: map[string]bool{},
 	}
 	for _, p := range x.Pools {
@@ -100,6 +105,9 @@ func NewIndex(s *State) *Index {
 	}
 	x.Cover = CoverBudgets(s.Cluster.Budgets)
 	x.addNodes()
+	if x.Stopped() {
+		return x
+	}
 	x.addWaiting()
 	x.addGroups()
 	x.orderNodes()
@@ -123,6 +131,10 @@ func (x *Index) addNodes() {
 		n.Node, n.Free = x.State.Cluster.Nodes[name], flat[i*x.cols:(i+1)*x.cols:(i+1)*x.cols]
 		s := n.State
 		n.Pool = x.ByPool[n.Node.Pool]
+		x.Nodes[i], x.ByName[name] = n, n
+		if x.Spend(aNode + aPod*len(n.Pods)); x.Stopped() {
+			continue
+		}
 		n.Deleting = s.Deleting || s.InstanceTerminating || x.State.Busy[name]
 		n.taints = x.effectiveTaints(n)
 		x.preferTaints = x.preferTaints || x.State.Cluster.Placing && slices.ContainsFunc(n.taints, prefersNone)
@@ -142,7 +154,6 @@ func (x *Index) addNodes() {
 			n.Movable[j] = &moved[start+j]
 		}
 		slices.SortFunc(n.Movable, PlacedFirst)
-		x.Nodes[i], x.ByName[name] = n, n
 	}
 }
 

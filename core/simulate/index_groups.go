@@ -57,6 +57,9 @@ func (x *Index) addGroups() {
 		moves[m.Pod] = true
 	}
 	for _, n := range x.Nodes {
+		if x.Spend(aPod * len(n.Pods)); x.Stopped() {
+			return
+		}
 		x.linkNode(n, moves)
 	}
 }
@@ -79,7 +82,7 @@ func (x *Index) linkNode(n *ExistingNode, moves map[*cluster.Pod]bool) {
 // askGroups finds every pod with constraints that may move, and every one that keeps others away.
 func (x *Index) askGroups() {
 	ask := func(m *Moving) {
-		if x.made > mostMade {
+		if x.made > mostMade || x.Stopped() {
 			return
 		}
 		if !m.Plain || x.preferTaints {
@@ -91,6 +94,7 @@ func (x *Index) askGroups() {
 		x.keepAway(m.Pod)
 	}
 	for _, n := range x.Nodes {
+		x.Spend(aPod * len(n.Pods))
 		for _, m := range n.Movable {
 			ask(m)
 		}

@@ -144,18 +144,30 @@ func (x *Index) undo() {
 }
 
 // Simulate takes nodes away and places their pods, with those that wait for a place already. With
-// quiet, pods of the nodes taken away do not go to nodes still within consolidateAfter.
+// quiet, pods of the nodes taken away do not go to nodes still within consolidateAfter. Once the decision is given up,
+// nothing finds a place.
 func (x *Index) Simulate(gone []*ExistingNode, quiet bool) *Outcome {
 	out := x.place(gone, quiet, false)
+	if x.Stopped() {
+		return givenUp
+	}
 	if len(out.Homeless) == 0 {
 		return out
 	}
 	// Those that wait come first, if that suits everybody (N23).
-	if other := x.place(gone, quiet, true); len(other.Homeless)+len(other.Failed) == 0 {
+	other := x.place(gone, quiet, true)
+	switch {
+	case x.Stopped():
+		return givenUp
+	case len(other.Homeless)+len(other.Failed) == 0:
 		return other
+	default:
+		return out
 	}
-	return out
 }
+
+// givenUp is the outcome of a simulation that nobody waits for.
+var givenUp = &Outcome{Failed: []Failure{{"", "the simulation was given up"}}}
 
 // place is one attempt to simulate, with the pods that wait and have a place before all others, or not.
 func (x *Index) place(gone []*ExistingNode, quiet, waitingFirst bool) *Outcome {
@@ -164,6 +176,7 @@ func (x *Index) place(gone []*ExistingNode, quiet, waitingFirst bool) *Outcome {
 		x.lift(n)
 	}
 	r := &Run{X: x, quiet: quiet, homes: homes, Limits: x.RemainingLimits(gone), Out: &Outcome{}}
+	x.Spend(aPod * len(x.Waiting))
 	queue := x.queue(gone)
 	if waitingFirst {
 		housedFirst(queue, homes)
@@ -211,7 +224,7 @@ func (r *Run) all(queue []*Moving) {
 func (r *Run) work(queue []*Moving) ([]*Moving, map[*Moving]string) {
 	why := make(map[*Moving]string)
 	last := make(map[*Moving]int)
-	for len(queue) > 0 {
+	for len(queue) > 0 && !r.X.Stopped() {
 		m := queue[0]
 		if n, again := last[m]; again && n == len(queue) {
 			break
@@ -244,6 +257,7 @@ func (r *Run) refuseUninitialized() {
 // place finds a place for a pod, dropping its soft constraints one by one; "" when it has one.
 func (r *Run) place(m *Moving) string {
 	reason := ""
+	r.X.Spend(aPlace)
 	for v := m.Links.Variant; v != nil; v = v.Softer {
 		if n := r.FirstFit(m, v); n != nil {
 			r.Settle(m, n)
@@ -269,7 +283,7 @@ func (r *Run) SettlePinned(m *Moving) bool {
 		return false
 	}
 	for v := m.Links.Variant; v != nil; v = v.Softer {
-		if Takes(m.Pin, m, v, r.quiet) {
+		if r.Takes(m.Pin, m, v) {
 			r.Settle(m, m.Pin)
 			return true
 		}
@@ -285,17 +299,21 @@ func (r *Run) FirstFit(m *Moving, v *Variant) *ExistingNode {
 			continue
 		}
 		for _, n := range r.X.Order[b.from:b.to] {
-			if !n.gone && m.Requests.FitsIn(n.Free) && Takes(n, m, v, r.quiet) {
+			if !n.gone && m.Requests.FitsIn(n.Free) && r.Takes(n, m, v) {
 				return n
 			}
+		}
+		if r.X.Spend(aLook * (b.to - b.from)); r.X.Stopped() {
+			return nil
 		}
 	}
 	return nil
 }
 
 // Takes reports whether a node with enough room takes a pod.
-func Takes(n *ExistingNode, m *Moving, v *Variant, quiet bool) bool {
-	if quiet && n.Settling && m.From != nil && !m.From.Deleting {
+func (r *Run) Takes(n *ExistingNode, m *Moving, v *Variant) bool {
+	r.X.Spend(aTry)
+	if r.quiet && n.Settling && m.From != nil && !m.From.Deleting {
 		return false
 	}
 	if len(n.taints) > 0 && cluster.Repelled(v.tolerations, n.taints) != nil {

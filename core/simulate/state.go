@@ -44,6 +44,8 @@ type State struct {
 	FleetAllowed map[string]int
 	// Stale says why the state is too old to act on; nothing is decided then.
 	Stale string
+	// Ended says that nobody waits for what is decided any more, and stays so: it is given up then. Nil is never.
+	Ended func() bool
 }
 
 // NominatedUntil is until when a pod is expected on a node.

@@ -78,6 +78,9 @@ func (x *Index) Needed(nodes []*ExistingNode) map[*ExistingNode]*Moving {
 		out = fewer
 	} // else: where they go while nothing is disrupted is a place for each of them
 	for _, n := range nodes[:min(len(nodes), mostSpared)] {
+		if x.Stopped() {
+			break
+		}
 		fewer := slices.DeleteFunc(slices.Clone(nodes), func(o *ExistingNode) bool { return o != n && out[o] != nil })
 		if out[n] != nil && len(x.without(fewer, homes).Homeless) == 0 {
 			delete(out, n)
@@ -103,7 +106,9 @@ func (x *Index) putBack(nodes []*ExistingNode, homes map[*Moving]*ExistingNode) 
 		queue = slices.DeleteFunc(queue, r.SettlePinned)
 	}
 	for {
-		queue, _ = r.work(queue)
+		if queue, _ = r.work(queue); x.Stopped() {
+			return nil, false
+		}
 		at := slices.IndexFunc(queue, func(m *Moving) bool { return homes[m] != nil })
 		if at < 0 {
 			return back, true
@@ -126,7 +131,7 @@ func (r *Run) returned(nodes []*ExistingNode, m *Moving) *ExistingNode {
 		}
 		r.X.unlift(n)
 		for v := m.Links.Variant; v != nil; v = v.Softer {
-			if Takes(n, m, v, false) {
+			if r.Takes(n, m, v) {
 				r.Settle(m, n)
 				return n
 			}
