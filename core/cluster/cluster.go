@@ -190,6 +190,12 @@ func (b *PodBudget) Covers(p *Pod) bool {
 	return b.Space == p.State.Namespace && b.selector.Matches(labels.Set(p.State.Labels))
 }
 
+// Weight is how many requirements are held against a pod to know whether the budget covers it, and one more.
+func (b *PodBudget) Weight() int {
+	requirements, _ := b.selector.Requirements()
+	return 1 + len(requirements)
+}
+
 // Receive puts a pod on a node, which stays as it is in other clusters that have it.
 func (c *Cluster) Receive(name string, p *Pod) {
 	n := *c.Nodes[name]

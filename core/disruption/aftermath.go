@@ -59,7 +59,9 @@ func aftermathOf(x *simulate.Index, going []*departure, moves []simulate.Move, p
 	}
 	for i := range moves {
 		m := &moves[i]
-		c.Receive(cmp.Or(fresh[m.Claim], m.To()), m.Pod.Pod)
+		to := cmp.Or(fresh[m.Claim], m.To())
+		x.Spend(oneMove + oneCopy*len(c.Nodes[to].Pods))
+		c.Receive(to, m.Pod.Pod)
 	}
 	a := &aftermath{run: &simulate.Run{X: x.Beside(&simulate.State{Cluster: &c, Now: x.State.Now, Rules: x.State.Rules}), Out: &simulate.Outcome{}}, moving: map[*cluster.Pod]*simulate.Moving{}, shown: map[*simulate.ExistingNode]string{}}
 	a.run.X.TryInOrder(order)
@@ -81,6 +83,8 @@ func aftermathOf(x *simulate.Index, going []*departure, moves []simulate.Move, p
 func (a *aftermath) place(p *cluster.Pod, own []*simulate.ExistingNode) (to, nowhere string) {
 	m := a.moving[p]
 	switch {
+	case a.run.X.Stopped():
+		return "", ""
 	case m == nil && p.Tangled:
 		return "", "it has more terms of affinity and spread than are followed"
 	case m == nil:

@@ -144,6 +144,9 @@ func newRoster(x *simulate.Index) *roster {
 func (d *deciding) candidates(method string, filter func(*candidate) Refusal) []*candidate {
 	var out []*candidate
 	for i := range d.roster.all {
+		if d.x.Spend(oneRefusal); d.x.Stopped() {
+			return nil
+		}
 		c := &d.roster.all[i]
 		refusal := d.roster.barred[i]
 		podsBlock := !eventual(method) || c.State.TerminationGracePeriod == ""

@@ -148,6 +148,7 @@ func (d *deciding) command(method, reason string, cs []*candidate, out *simulate
 	for _, one := range cs {
 		c.Savings = c.Savings.Plus(one.worth())
 	}
+	d.x.Spend(oneMove * len(out.Moves))
 	for _, m := range out.Moves {
 		move := api.PodMove{Pod: m.Pod.Key}
 		if m.Pod.From != nil {

@@ -49,8 +49,9 @@ type deciding struct {
 }
 
 // Decide returns what to disrupt now. It changes nothing; equal states give equal decisions.
-func Decide(s *simulate.State) Decision {
-	d := begin(s)
+func Decide(s *simulate.State) Decision { return begin(s).decide() }
+
+func (d *deciding) decide() Decision {
 	if d.undecided().Code == "" {
 		d.choose()
 	}
@@ -88,6 +89,15 @@ func (d *deciding) leave(why Refusal) {
 		d.refuse("", n.State.Name, why)
 	}
 }
+
+// What steps take that are not those of simulations, in nanoseconds as simulate.Work counts them.
+const (
+	oneRefusal = 500   // finding out that a node is no candidate, and why
+	oneSpent   = 3_000 // telling which budget is spent
+	oneBudget  = 25    // looking up what a PodDisruptionBudget counts on a node
+	oneMove    = 300   // telling of a pod that moves
+	oneCopy    = 20    // copying a pod
+)
 
 // undecided is why nothing can be decided about any node.
 func (d *deciding) undecided() Refusal {
@@ -255,6 +265,7 @@ func (d *deciding) overBudgets(method, reason string, over []*candidate, left *a
 
 func (d *deciding) overBudget(method, reason string, c *candidate, left *allowance) {
 	p := c.Pool
+	d.x.Spend(oneSpent)
 	d.refuse(method, c.name(), Refusal{Code: CodeBudget, Message: d.spent(reason, p, left), About: p.Name})
 }
 

@@ -46,7 +46,7 @@ func withheld(x *simulate.Index, n *simulate.ExistingNode) Refusal {
 		if !p.Evictable(x.State.Now) {
 			continue
 		}
-		covering := x.Cover.Of(p)
+		covering := x.Covering(p)
 		if len(covering) > 1 {
 			return Refusal{Code: CodePDBOverlap, About: p.Key, Message: fmt.Sprintf("pod %s is covered by more than one PodDisruptionBudget (%s, %s), which the eviction API refuses", p.Key, covering[0].Name, covering[1].Name)}
 		}
@@ -70,12 +70,13 @@ func exceeded(x *simulate.Index, n *simulate.ExistingNode) Refusal {
 		if !p.Evictable(x.State.Now) {
 			continue
 		}
-		for _, b := range x.Cover.Of(p) {
+		for _, b := range x.Covering(p) {
 			if b.Holds(p) {
 				counts[b]++
 			}
 		}
 	}
+	x.Spend(oneBudget * len(x.State.Cluster.Budgets))
 	for i := range x.State.Cluster.Budgets {
 		if b := &x.State.Cluster.Budgets[i]; counts[b] > b.Allowed {
 			return Refusal{Code: CodePDBExceeded, About: b.Name, Message: fmt.Sprintf("PodDisruptionBudget %s allows %s, and %d of its pods are here", b.Name, phrase.Count(b.Allowed, "eviction"), counts[b])}

@@ -36,7 +36,7 @@ func DrainOutlook(s *simulate.State, node string) Outlook {
 			out.Notes = append(out.Notes, "pod "+p.Key+" is not evicted while it is annotated karpenter.sh/do-not-disrupt"+phrase.Until(until))
 			continue
 		}
-		for _, b := range x.Cover.Of(p) {
+		for _, b := range x.Covering(p) {
 			if !b.Holds(p) {
 				continue
 			}

@@ -22,14 +22,14 @@ type Claim struct {
 	Types    []*capacity.Machine
 	Requests []int64
 	pods     []*Moving
-	ports    []api.HostPort
+	ports    hostPorts
 	Hostname string
 }
 
 // freshNode is what every new node of a pool begins with.
 type freshNode struct {
 	daemons []int64
-	ports   []api.HostPort
+	ports   hostPorts
 	types   []*capacity.Machine
 	rows    map[*capacity.Machine][]int64 // allocatable by type
 	sizes   map[*capacity.Machine][]int64 // capacity by type
@@ -43,9 +43,10 @@ func (x *Index) freshOf(p *capacity.Pool) *freshNode {
 	}
 	f := &freshNode{daemons: make([]int64, x.cols), rows: map[*capacity.Machine][]int64{}, sizes: map[*capacity.Machine][]int64{}}
 	for _, d := range x.State.Cluster.Daemons {
+		x.Spend(daemonCost(d, p.Taints))
 		if cluster.Repelled(d.State.Tolerations, p.Taints) == nil && x.daemonFits(d, func(t capacity.Needs) bool { _, ok := p.Needs.Allows(t, x.extra); return ok }) {
 			d.Requests.AddTo(f.daemons, 1)
-			f.ports = append(f.ports, d.State.Ports...)
+			f.ports = f.ports.with(d.State.Ports)
 		}
 	}
 	for _, m := range p.Types {
@@ -90,6 +91,7 @@ func (x *Index) RemainingLimits(gone []*ExistingNode) map[*capacity.Pool][]int64
 		for i := range left {
 			left[i] = math.MaxInt64
 		}
+		x.Spend(len(x.Nodes) * (aLook + 2*len(gone)))
 		for name, i := range x.State.Cluster.Resources.Index {
 			if n, ok := p.Limits[name]; ok {
 				left[i] = n
@@ -130,6 +132,7 @@ func spend(left []int64, v *cluster.Vector) {
 // newNode puts a pod on a new node that is open already, fewest pods first, or opens one.
 func (r *Run) newNode(m *Moving, v *Variant) (*Claim, string) {
 	open := slices.Clone(r.Out.Claims)
+	r.X.Spend(aNeed * len(open))
 	slices.SortStableFunc(open, func(a, b *Claim) int { return cmp.Compare(len(a.pods), len(b.pods)) })
 	for _, c := range open {
 		if r.X.Stopped() {
@@ -221,10 +224,11 @@ func (r *Run) Charge(p *capacity.Pool, c *Claim) {
 // fit returns what a new node would be restricted to with one more pod, or why it does not take it; noType
 // tells typeless to say more.
 func (r *Run) fit(c *Claim, m *Moving, v *Variant) (capacity.Needs, []*capacity.Machine, string) {
+	r.X.Spend(aTry + aTaint*len(c.Pool.Taints)*len(v.tolerations) + aPort*len(m.State.Ports) + needsCost(len(c.Needs), len(v.needs)))
 	if t := cluster.Repelled(v.tolerations, c.Pool.Taints); t != nil {
 		return nil, nil, "did not tolerate taint " + t.Key
 	}
-	if len(m.State.Ports) > 0 && portsClash(c.ports, m.State.Ports) {
+	if len(m.State.Ports) > 0 && c.ports.clash(m.State.Ports) {
 		return nil, nil, "a host port is taken"
 	}
 	if slices.ContainsFunc(m.State.Volumes, func(v api.PodVolume) bool { return v.Missing }) {
@@ -248,6 +252,7 @@ func (r *Run) fit(c *Claim, m *Moving, v *Variant) (capacity.Needs, []*capacity.
 			if open == nil {
 				open = &capacity.AnyValue
 			}
+			r.X.Spend(needsCost(len(n), 1))
 			domains := g.choose(m.Pod, open, allowed)
 			if domains.None() {
 				return nil, nil, g.refusal()
@@ -278,10 +283,12 @@ func incompatible(have, want capacity.Needs, key string) string {
 // fitting are the types of a new node that have room for one more pod within n.
 func (r *Run) fitting(c *Claim, m *Moving, n capacity.Needs) []*capacity.Machine {
 	f := r.X.freshOf(c.Pool)
-	r.X.Spend(aType * len(c.Types))
 	total := slices.Clone(c.Requests)
 	m.Requests.AddTo(total, 1)
 	same := len(n) == len(c.Needs) && (len(n) == 0 || &n[0] == &c.Needs[0])
+	if r.X.Spend(aType * len(c.Types)); !same {
+		r.X.Spend(aNeed * len(n) * len(c.Types))
+	}
 	out := make([]*capacity.Machine, 0, len(c.Types))
 	for _, t := range c.Types {
 		if within(total, f.rows[t]) && (same || n.Intersects(t.Needs) && t.Offered(n) && r.X.labelled(t, n)) {
@@ -316,13 +323,18 @@ func (x *Index) labelled(t *capacity.Machine, n capacity.Needs) bool {
 func (r *Run) join(c *Claim, m *Moving, n capacity.Needs, types []*capacity.Machine) {
 	c.Needs, c.Types, c.pods = n, types, append(c.pods, m)
 	m.Requests.AddTo(c.Requests, 1)
-	c.ports = append(slices.Clone(c.ports), m.State.Ports...)
+	if len(m.State.Ports) > 0 {
+		r.X.Spend(aPort * (len(c.ports) + len(m.State.Ports)))
+		c.ports = c.ports.clone().with(m.State.Ports)
+	}
 	for _, g := range m.Links.counted {
 		s := n.Get(g.key)
+		r.X.Spend(g.visit)
 		if s == nil || s.Anything || !g.filter.claim(c.Pool.Taints, n) {
 			continue
 		}
 		if g.kind == antiGroup {
+			r.X.Spend(aCount * len(s.Values))
 			for _, d := range s.Values {
 				r.X.take(g, d, 1)
 			}
@@ -332,6 +344,7 @@ func (r *Run) join(c *Claim, m *Moving, n capacity.Needs, types []*capacity.Mach
 	}
 	for _, g := range m.Links.keeps {
 		if s := n.Get(g.key); s != nil && !s.Anything {
+			r.X.Spend(aCount * len(s.Values))
 			for _, d := range s.Values {
 				r.X.take(g, d, 1)
 			}

@@ -27,13 +27,5 @@ const (
 	aTerm = 16
 )
 
-// Tangled says why nothing can be simulated, empty when everything can.
-func (e *effort) Tangled() string {
-	if e.made > mostMade || e.asked > mostAsked {
-		return "the pods of the member keep each other near or away in more ways than are followed"
-	}
-	return ""
-}
-
 // weightOf is how long a selector takes, in terms of few values.
 func weightOf(s *metav1.LabelSelector) int { return 1 + cluster.ValuesOf(s)/aTerm }

@@ -27,6 +27,7 @@ const NoClaim = "a volume claim that does not exist"
 func (r *Run) Obstacles(nodes []*ExistingNode, m *Moving, v *Variant) string {
 	counts := map[string]int{}
 	for _, n := range nodes {
+		r.X.Spend(2*tryCost(n, m, v) + aCount)
 		counts[r.obstacle(n, m, v)]++
 	}
 	reasons := make([]string, 0, len(counts))
@@ -53,7 +54,7 @@ func (r *Run) obstacle(n *ExistingNode, m *Moving, v *Variant) string {
 		return "insufficient " + r.X.lacking(n, m)
 	case cluster.Repelled(v.tolerations, n.taints) != nil:
 		return "untolerated taint " + cluster.Repelled(v.tolerations, n.taints).Key
-	case portsClash(n.ports, m.State.Ports):
+	case n.ports.clash(m.State.Ports):
 		return "host ports taken"
 	case !n.reaches(m.State.Volumes):
 		return "no more volumes attachable"

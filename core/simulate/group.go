@@ -39,10 +39,20 @@ type group struct {
 	minDomains int
 	filter     filter
 	weight     int
+	visit      int   // what it takes to count a pod or a node
+	work       *Work // of the decision
+	lowest     lowest
 	counts     map[string]int
 	// known are the domains there are, with how many nodes and types speak for each; nil for
 	// hostnames, of which there can always be another.
 	known map[string]int
+}
+
+// lowest is the smallest count that was found last: it stands until a count changes, or a domain comes or goes.
+type lowest struct {
+	found   bool
+	allowed *capacity.Set
+	n       int
 }
 
 // filter says which nodes count for a spread.
@@ -72,6 +82,7 @@ func (f *filter) claim(taints []corev1.Taint, n capacity.Needs) bool {
 }
 
 func (g *group) selects(p *cluster.Pod) bool {
+	g.work.Spend(aSelect*g.weight + aSpace*len(g.spaces))
 	if g.spaces != nil && !slices.Contains(g.spaces, p.State.Namespace) {
 		return false
 	}
@@ -81,6 +92,13 @@ func (g *group) selects(p *cluster.Pod) bool {
 // take adds n to the count of a domain.
 func (g *group) take(domain string, n int) {
 	g.counts[domain] += n
+	g.lowest.found = false
+}
+
+// know adds n to what speaks for a domain.
+func (g *group) know(domain string, n int) {
+	g.known[domain] += n
+	g.lowest.found = false
 }
 
 // has reports whether a domain exists.
@@ -93,7 +111,16 @@ func (g *group) least(allowed *capacity.Set) int {
 	if g.known == nil {
 		return 0
 	}
+	if l := &g.lowest; l.found && l.allowed == allowed {
+		return l.n
+	}
+	g.lowest = lowest{true, allowed, g.smallest(allowed)}
+	return g.lowest.n
+}
+
+func (g *group) smallest(allowed *capacity.Set) int {
 	least, domains := -1, 0
+	g.work.Spend(aCount * (len(g.known) + len(g.counts)))
 	for d := range g.domains() {
 		if allowed != nil && !allowed.Has(d) {
 			continue
@@ -127,6 +154,7 @@ func (g *group) domains() func(func(string) bool) {
 
 // populated reports whether some domain within allowed has a pod.
 func (g *group) populated(allowed *capacity.Set) bool {
+	g.work.Spend(aCount * len(g.counts))
 	for d, n := range g.counts {
 		if n > 0 && (allowed == nil || allowed.Has(d)) {
 			return true
@@ -137,7 +165,7 @@ func (g *group) populated(allowed *capacity.Set) bool {
 
 // admits reports whether a pod may be placed on a node of one domain.
 func (g *group) admits(p *cluster.Pod, domain string, allowed *capacity.Set) bool {
-	if !g.has(domain) {
+	if g.work.Spend(aGroup); !g.has(domain) {
 		return false
 	}
 	switch g.kind {
@@ -167,6 +195,7 @@ func (g *group) choose(p *cluster.Pod, open, allowed *capacity.Set) capacity.Set
 		return capacity.Set{}
 	}
 	var fit []string
+	g.work.Spend(aCount * (len(g.known) + len(g.counts)))
 	for d := range g.domains() {
 		if open.Has(d) && g.admits(p, d, allowed) {
 			fit = append(fit, d)
@@ -191,16 +220,23 @@ func (g *group) choose(p *cluster.Pod, open, allowed *capacity.Set) capacity.Set
 // refusal says why no domain will do.
 func (g *group) refusal() string {
 	var counts []string
+	g.work.Spend(aText + aCount*(len(g.known)+len(g.counts)))
+	text := fmt.Sprintf("unsatisfiable topology constraint for %s, key=%s", g.kind, g.key)
 	for d := range g.domains() {
+		if len(counts) == toldDomains {
+			return text
+		}
 		counts = append(counts, fmt.Sprintf("%s: %d", d, g.counts[d]))
 	}
-	slices.Sort(counts)
-	text := fmt.Sprintf("unsatisfiable topology constraint for %s, key=%s", g.kind, g.key)
-	if len(counts) > 0 && len(counts) <= 10 {
-		text += " (counts = " + strings.Join(counts, ", ") + ")"
+	if len(counts) == 0 {
+		return text
 	}
-	return text
+	slices.Sort(counts)
+	return text + " (counts = " + strings.Join(counts, ", ") + ")"
 }
+
+// toldDomains is of how many domains a refusal tells the counts; of more it tells none.
+const toldDomains = 10
 
 // identity tells groups apart.
 func (g *group) identity() string {

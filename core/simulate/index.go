@@ -45,7 +45,7 @@ type ExistingNode struct {
 	// unshared says that a pod on it keeps others away nobody knows how: no pod is put beside it.
 	unshared bool
 	Free     []int64
-	ports    []api.HostPort
+	ports    hostPorts
 	volumes  map[string]map[string]bool // IDs by driver
 	Movable  []*Moving
 	moving   []bool // by pod, whether it is among Movable
@@ -221,7 +221,7 @@ func (x *Index) fill(n *ExistingNode) {
 		if p.Daemon && present != nil {
 			p.Requests.AddTo(present, 1)
 		}
-		n.ports = append(n.ports, p.State.Ports...)
+		n.ports = n.ports.with(p.State.Ports)
 		for j := range p.State.Volumes {
 			n.attach(&p.State.Volumes[j])
 		}
@@ -231,6 +231,7 @@ func (x *Index) fill(n *ExistingNode) {
 	}
 	due := make([]int64, x.cols)
 	for _, d := range x.State.Cluster.Daemons {
+		x.Spend(daemonCost(d, n.taints))
 		if cluster.Repelled(d.State.Tolerations, n.taints) == nil && x.daemonFits(d, func(t capacity.Needs) bool { return t.Admits(n.Labels, n.Hostname) }) {
 			d.Requests.AddTo(due, 1)
 		}
@@ -243,6 +244,15 @@ func (x *Index) fill(n *ExistingNode) {
 // Ended reports whether a pod has run to its end.
 func Ended(s *api.PodState) bool {
 	return s.Phase == string(corev1.PodSucceeded) || s.Phase == string(corev1.PodFailed)
+}
+
+// daemonCost is what it takes to find out whether a daemon comes with a node.
+func daemonCost(d *cluster.Pod, taints []corev1.Taint) int {
+	out := aDaemon + aTaint*len(taints)*len(d.State.Tolerations) + needsCost(0, len(d.State.NodeSelector))
+	if a := d.State.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		out += aDaemon * len(a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms)
+	}
+	return out
 }
 
 // daemonFits tries each of a DaemonSet's required terms.

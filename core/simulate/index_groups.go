@@ -27,7 +27,7 @@ func (x *groupIndex) join(g *group) *group {
 	if old := x.byID[id]; old != nil {
 		return old
 	}
-	g.id, g.counts = id, map[string]int{}
+	g.id, g.counts, g.work, g.visit = id, map[string]int{}, x.Work, aGroup+g.filter.cost()
 	if g.key != corev1.LabelHostname {
 		g.known = map[string]int{}
 	}
@@ -133,7 +133,7 @@ func (x *Index) knowDomains() {
 	every := map[string]map[string]int{} // by key, for groups that count every node
 	for _, g := range x.groups {
 		switch {
-		case g.known == nil:
+		case g.known == nil, x.Stopped():
 		case g.filter.taints || len(g.filter.terms) > 0:
 			if g.known = map[string]int{}; x.asked <= mostAsked {
 				g.known = x.domainsOf(g)
@@ -154,10 +154,12 @@ func (x *Index) knowDomains() {
 // domainsOf are the domains of a group's key, with how many pools and nodes speak for each.
 func (x *Index) domainsOf(g *group) map[string]int {
 	known := map[string]int{}
+	x.Spend(len(x.Nodes) * g.visit)
 	for _, p := range x.Pools {
 		if p.Static || p.Deleting || g.filter.taints && cluster.Repelled(g.filter.tolerations, p.Taints) != nil {
 			continue
 		}
+		x.Spend(aType * len(p.Types))
 		for d := range poolDomains(p, g.key) {
 			known[d]++
 		}
@@ -198,7 +200,9 @@ func (x *Index) count(l *links, n *ExistingNode) {
 	if x.asked += len(l.counted) + len(l.keeps); x.asked > mostAsked {
 		return
 	}
+	x.Spend(aGroup * len(l.keeps))
 	for _, g := range l.counted {
+		x.Spend(g.visit)
 		if d, ok := n.domain(g.key); ok && g.filter.node(n) {
 			g.take(d, 1)
 		}

@@ -97,7 +97,7 @@ func TestLabelsThatSelectorsRead(t *testing.T) {
 // A domain that no pool and no node speaks for any more, and that pods are still in, is one as well.
 func TestDomainsAreThoseOfNodesAndThoseThatPodsAreIn(t *testing.T) {
 	g := &group{
-		kind: spreadGroup, key: "zone", maxSkew: 1, selector: labels.Everything(),
+		kind: spreadGroup, key: "zone", maxSkew: 1, selector: labels.Everything(), work: newWork(nil),
 		known: map[string]int{"a": 2, "b": 1, "gone": 0}, counts: map[string]int{"b": 1, "left-1": 2, "left-2": 3, "left-3": 1, "empty": 0},
 	}
 	for range 20 { // whatever the order in which a map is gone through

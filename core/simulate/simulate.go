@@ -21,8 +21,7 @@ type journal struct {
 type placed struct {
 	pod  *Moving
 	node *ExistingNode
-	// ports and volumes that it added there.
-	ports   int
+	// volumes that it added there.
 	volumes []api.PodVolume
 }
 
@@ -67,6 +66,7 @@ func (x *Index) take(g *group, domain string, n int) {
 func (x *Index) lift(n *ExistingNode) {
 	n.gone = true
 	x.Journal.lifted = append(x.Journal.lifted, n)
+	x.Spend(aPlace)
 	x.know(n, -1)
 	for _, m := range n.Movable {
 		x.countMoving(m, n, -1)
@@ -76,6 +76,7 @@ func (x *Index) lift(n *ExistingNode) {
 // know adds a node, sign times, to what speaks for the domains that it lies in. Groups of one key lie together.
 func (x *Index) know(n *ExistingNode, sign int) {
 	key, domain, in := "", "", false
+	x.Spend(aLook * len(x.groups))
 	for _, g := range x.groups {
 		if g.known == nil {
 			continue
@@ -84,8 +85,8 @@ func (x *Index) know(n *ExistingNode, sign int) {
 			key = g.key
 			domain, in = n.domain(key)
 		}
-		if in && g.filter.node(n) {
-			g.known[domain] += sign
+		if x.Spend(g.visit); in && g.filter.node(n) {
+			g.know(domain, sign)
 			x.Journal.taken = append(x.Journal.taken, taken{group: g, domain: domain, n: sign, known: true})
 		}
 	}
@@ -97,10 +98,12 @@ func (x *Index) countMoving(m *Moving, n *ExistingNode, sign int) {
 		return
 	}
 	for _, g := range m.Links.counted {
+		x.Spend(g.visit)
 		if d, ok := n.domain(g.key); ok && g.filter.node(n) {
 			x.take(g, d, sign)
 		}
 	}
+	x.Spend(aGroup * len(m.Links.keeps))
 	for _, g := range m.Links.keeps {
 		if d, ok := n.domain(g.key); ok {
 			x.take(g, d, sign)
@@ -122,7 +125,7 @@ func (x *Index) undo() {
 	for i := len(x.Journal.taken) - 1; i >= 0; i-- {
 		t := &x.Journal.taken[i]
 		if t.known {
-			t.group.known[t.domain] -= t.n
+			t.group.know(t.domain, -t.n)
 		} else {
 			t.group.take(t.domain, -t.n)
 		}
@@ -130,7 +133,7 @@ func (x *Index) undo() {
 	for i := len(x.Journal.Placed) - 1; i >= 0; i-- {
 		p := &x.Journal.Placed[i]
 		p.pod.Requests.AddTo(p.node.Free, 1)
-		p.node.ports = p.node.ports[:len(p.node.ports)-p.ports]
+		p.node.ports.free(p.pod.State.Ports)
 		for j := range p.volumes {
 			v := &p.volumes[j]
 			delete(p.node.volumes[v.Driver], cmp.Or(v.ID, v.Name))
@@ -205,6 +208,7 @@ func (r *Run) all(queue []*Moving) {
 		queue = slices.DeleteFunc(queue, r.SettlePinned)
 	}
 	_, why := r.work(queue)
+	r.X.Spend(aFailure * len(why))
 	for m, reason := range why {
 		switch {
 		case m.From != nil:
@@ -293,6 +297,8 @@ func (r *Run) SettlePinned(m *Moving) bool {
 
 // FirstFit returns the first node in order that takes a pod.
 func (r *Run) FirstFit(m *Moving, v *Variant) *ExistingNode {
+	each := aLook * (1 + len(m.Requests.More))
+	r.X.Spend(each * len(r.X.blocks))
 	for i := range r.X.blocks {
 		b := &r.X.blocks[i]
 		if !m.Requests.FitsIn(b.most) {
@@ -303,7 +309,7 @@ func (r *Run) FirstFit(m *Moving, v *Variant) *ExistingNode {
 				return n
 			}
 		}
-		if r.X.Spend(aLook * (b.to - b.from)); r.X.Stopped() {
+		if r.X.Spend(each * (b.to - b.from)); r.X.Stopped() {
 			return nil
 		}
 	}
@@ -312,14 +318,14 @@ func (r *Run) FirstFit(m *Moving, v *Variant) *ExistingNode {
 
 // Takes reports whether a node with enough room takes a pod.
 func (r *Run) Takes(n *ExistingNode, m *Moving, v *Variant) bool {
-	r.X.Spend(aTry)
+	r.X.Spend(tryCost(n, m, v))
 	if r.quiet && n.Settling && m.From != nil && !m.From.Deleting {
 		return false
 	}
 	if len(n.taints) > 0 && cluster.Repelled(v.tolerations, n.taints) != nil {
 		return false
 	}
-	if len(m.State.Ports) > 0 && portsClash(n.ports, m.State.Ports) || len(m.State.Volumes) > 0 && !n.reaches(m.State.Volumes) {
+	if len(m.State.Ports) > 0 && n.ports.clash(m.State.Ports) || len(m.State.Volumes) > 0 && !n.reaches(m.State.Volumes) {
 		return false
 	}
 	return v.needs.Admits(n.Labels, n.Hostname) && groupsTake(n, m, v)
@@ -344,8 +350,8 @@ func groupsTake(n *ExistingNode, m *Moving, v *Variant) bool {
 func (r *Run) Settle(m *Moving, n *ExistingNode) {
 	m.Requests.AddTo(n.Free, -1)
 	n.taken++
-	p := placed{pod: m, node: n, ports: len(m.State.Ports)}
-	n.ports = append(n.ports, m.State.Ports...)
+	p := placed{pod: m, node: n}
+	n.ports = n.ports.with(m.State.Ports)
 	for i := range m.State.Volumes {
 		if v := &m.State.Volumes[i]; n.attach(v) {
 			p.volumes = append(p.volumes, *v)
@@ -353,7 +359,9 @@ func (r *Run) Settle(m *Moving, n *ExistingNode) {
 	}
 	r.X.Journal.Placed = append(r.X.Journal.Placed, p)
 	r.Out.Moves = append(r.Out.Moves, Move{Pod: m, Node: n})
+	r.X.Spend(aGroup * len(m.Links.keeps))
 	for _, g := range m.Links.counted {
+		r.X.Spend(g.visit)
 		if d, ok := n.domain(g.key); ok && g.filter.node(n) {
 			r.X.take(g, d, 1)
 		}
@@ -363,16 +371,6 @@ func (r *Run) Settle(m *Moving, n *ExistingNode) {
 			r.X.take(g, d, 1)
 		}
 	}
-}
-
-// portsClash reports whether a pod's host ports are taken.
-func portsClash(used, wanted []api.HostPort) bool {
-	anyIP := func(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
-	return slices.ContainsFunc(wanted, func(w api.HostPort) bool {
-		return slices.ContainsFunc(used, func(u api.HostPort) bool {
-			return w.Port == u.Port && cmp.Or(w.Protocol, "TCP") == cmp.Or(u.Protocol, "TCP") && (anyIP(w.IP) || anyIP(u.IP) || w.IP == u.IP)
-		})
-	})
 }
 
 // reaches reports whether the drivers of a node can attach a pod's volumes beside those they have.

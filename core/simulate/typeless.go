@@ -18,6 +18,7 @@ const noType = "no instance type has the resources, labels and offerings it need
 // else the resources that none of them has enough of.
 func (r *Run) typeless(c *Claim, m *Moving, n capacity.Needs) string {
 	f := r.X.freshOf(c.Pool)
+	r.X.Spend(len(c.Types)*(aType+aNeed*len(n)+aLook*r.X.cols) + aText*r.X.cols)
 	fitting := slices.DeleteFunc(slices.Clone(c.Types), func(t *capacity.Machine) bool { return !n.Intersects(t.Needs) || !t.Offered(n) || !r.X.labelled(t, n) })
 	within := ""
 	if len(c.Types) < len(f.types) {

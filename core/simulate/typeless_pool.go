@@ -83,6 +83,7 @@ func (x *Index) unmet(types []*capacity.Machine, n capacity.Needs) string {
 	var all, some []string
 	for i := range n {
 		one := &n[i]
+		x.Spend(aType * len(types))
 		out := 0
 		for _, m := range types {
 			if !x.meets(m, one) {

@@ -167,7 +167,9 @@ func (x *Index) variant(p *cluster.Pod, w *wants) *Variant {
 	if len(w.preferred) > 0 {
 		v.needs = v.strict.WithAll(w.preferred[0])
 	}
+	x.Spend(aPlace + needsCost(len(w.selector), 4))
 	for _, c := range w.spread {
+		x.Spend(needsCost(len(w.selector), 1+2*len(w.terms)))
 		v.own = append(v.own, x.spreadOf(p, c, filterTerms(w)))
 	}
 	for _, t := range slices.Concat(w.affinity, w.softAff) {

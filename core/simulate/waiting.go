@@ -55,6 +55,7 @@ func (x *Index) without(nodes []*ExistingNode, homes map[*Moving]*ExistingNode) 
 	for _, n := range nodes {
 		x.lift(n)
 	}
+	x.Spend(aPod * len(x.Waiting))
 	r := &Run{X: x, closed: true, homes: homes, Out: &Outcome{}}
 	r.all(x.queue(nil))
 	x.undo()
@@ -65,6 +66,7 @@ func (x *Index) without(nodes []*ExistingNode, homes map[*Moving]*ExistingNode) 
 // several that would do one stays, the last of them.
 func (x *Index) Needed(nodes []*ExistingNode) map[*ExistingNode]*Moving {
 	homes := x.housing()
+	x.Spend(aLook * len(homes) * len(nodes))
 	out := map[*ExistingNode]*Moving{}
 	for m, n := range homes {
 		if slices.Contains(nodes, n) && (out[n] == nil || PlacedFirst(m, out[n]) < 0) {
@@ -81,6 +83,7 @@ func (x *Index) Needed(nodes []*ExistingNode) map[*ExistingNode]*Moving {
 		if x.Stopped() {
 			break
 		}
+		x.Spend(aCount * len(nodes))
 		fewer := slices.DeleteFunc(slices.Clone(nodes), func(o *ExistingNode) bool { return o != n && out[o] != nil })
 		if out[n] != nil && len(x.without(fewer, homes).Homeless) == 0 {
 			delete(out, n)
@@ -109,6 +112,7 @@ func (x *Index) putBack(nodes []*ExistingNode, homes map[*Moving]*ExistingNode) 
 		if queue, _ = r.work(queue); x.Stopped() {
 			return nil, false
 		}
+		x.Spend(aCount * len(queue))
 		at := slices.IndexFunc(queue, func(m *Moving) bool { return homes[m] != nil })
 		if at < 0 {
 			return back, true
@@ -125,6 +129,7 @@ func (x *Index) putBack(nodes []*ExistingNode, homes map[*Moving]*ExistingNode) 
 
 // returned puts the last of some nodes back that takes a pod, and the pod on it; nil when none does.
 func (r *Run) returned(nodes []*ExistingNode, m *Moving) *ExistingNode {
+	r.X.Spend(aLook * len(nodes))
 	for _, n := range slices.Backward(nodes) {
 		if !n.gone || !m.Requests.FitsIn(n.Free) {
 			continue
