@@ -24,7 +24,7 @@ func waitingFor(s *simulate.State, pods int, label string) *simulate.State {
 }
 
 // A member that states so much that a decision about it would take minutes is left alone, and says why. What it takes is
-// counted, not measured: the largest members that decisions are measured on stay far below.
+// counted, not measured: the largest members that decisions are measured on stay far below (H37).
 func TestAMemberThatTakesTooManyComparisons(t *testing.T) {
 	mixed := simulatetest.Mixed(2000, 500, true, 1).State()
 	for name, s := range map[string]*simulate.State{
