@@ -1,6 +1,7 @@
 package disruptor
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -22,7 +23,7 @@ func (d *Disruptor) pooled() bool { return d.records.poolSpecs.Any() }
 // wanted says that a member is to be decided about; its deciding is held. Of others the states of nodes stay as they are
 // stored: nothing can come of them.
 func (d *Disruptor) wanted(m *memberState) bool {
-	return d.pooled() || m.pooled || len(m.waiting) > 0 || d.options.Now().Before(m.asked()) || d.records.busy(m.name)
+	return d.pooled() || m.pooled || len(m.waits()) > 0 || d.options.Now().Before(m.asked()) || d.records.busy(m.name)
 }
 
 // busy says that a member has something to end: disruptions, a lock, or its own leaving.
@@ -37,14 +38,15 @@ func (r *records) busy(name string) bool {
 // ask has a member decided about from now on for a while, and what was not since anybody asked last. What that runs into
 // the member's next pass tells.
 func (d *Disruptor) ask(ctx context.Context, m *memberState) {
-	d.countAll(ctx)
-	if d.pooled() {
-		return
+	if err := d.countAll(ctx); err != nil || d.pooled() {
+		return // the room goes on counting, and who asks looks at one member
 	}
 	now := d.options.Now()
 	if until := time.Unix(0, m.askedUntil.Swap(now.Add(askedFor).UnixNano())); now.Before(until) {
 		return
 	}
+	ctx, end := d.thinking(ctx)
+	defer end()
 	if next, err := d.pass(ctx, m.name); err == nil && !next.IsZero() {
 		d.queue.AddAt(m.name, next)
 	} else {
@@ -53,16 +55,21 @@ func (d *Disruptor) ask(ctx context.Context, m *memberState) {
 }
 
 // countAll counts the nodes of all members once there are NodePools, so that no fleet-wide budget is spent on a count
-// that lacks some.
-func (d *Disruptor) countAll(ctx context.Context) {
-	d.counting.Lock()
-	defer d.counting.Unlock()
+// that lacks some. It errs when that is not done yet.
+func (d *Disruptor) countAll(ctx context.Context) error {
+	if err := take(ctx, d.counting); err != nil {
+		return err
+	}
+	defer d.counting.give()
 	if !d.pooled() {
 		d.countedAll = false
 	} else if !d.countedAll {
-		d.prime(ctx)
-		d.countedAll = ctx.Err() == nil
+		d.countedAll = d.prime(ctx)
 	}
+	if d.pooled() && !d.countedAll {
+		return cmp.Or(ctx.Err(), errBusy)
+	}
+	return nil
 }
 
 // glance looks at a member that nobody wants: what an inventory no longer names is purged, and a view that nobody asked

@@ -58,6 +58,10 @@ type Options struct {
 	ValidationWait time.Duration
 	// MostAge is how old the inventory of a member may be, DefaultMostAge when 0.
 	MostAge time.Duration
+	// Patience is how long a request waits for the decisions that are being made, DefaultPatience when 0.
+	Patience time.Duration
+	// Thought is how long the hub works out what somebody asks about one member, DefaultThought when 0.
+	Thought time.Duration
 	Rules   capacity.Rules
 	// Disabled lets nothing begin but what persons ask for.
 	Disabled bool
@@ -72,7 +76,10 @@ func (o Options) withDefaults() Options {
 	for _, t := range []struct {
 		at *time.Duration
 		or time.Duration
-	}{{&o.Interval, DefaultInterval}, {&o.ValidationWait, disruption.ValidationWait}, {&o.MostAge, DefaultMostAge}} {
+	}{
+		{&o.Interval, DefaultInterval}, {&o.ValidationWait, disruption.ValidationWait}, {&o.MostAge, DefaultMostAge},
+		{&o.Patience, DefaultPatience}, {&o.Thought, DefaultThought},
+	} {
 		if *t.at == 0 {
 			*t.at = t.or
 		}
@@ -96,7 +103,7 @@ type Disruptor struct {
 	awaited      *awaited
 	lines        lines.Bound // of what cannot be read, by member
 	// countedAll says that all members were counted since there are NodePools.
-	counting   sync.Mutex
+	counting   turn
 	countedAll bool
 	// written is when the record of each pool was written last.
 	written sync.Map
@@ -123,7 +130,7 @@ func New(store *store.Store, o Options) *Disruptor {
 	}
 	d := &Disruptor{
 		store: store, options: o.withDefaults(), records: newRecords(store), roster: roster{members: map[string]*memberState{}, most: decodedOfShare * store.Share().Events},
-		fleet: newFleet(), awaited: newAwaited(), lines: lines.Bound{Now: store.Now},
+		fleet: newFleet(), awaited: newAwaited(), counting: newTurn(), lines: lines.Bound{Now: store.Now},
 	}
 	d.provisioning = newProvisioning(d.records, store.Content)
 	d.feed = watch.NewNodeFeed(store.Conn, sink{d})
@@ -143,20 +150,25 @@ func (d *Disruptor) Run(ctx context.Context) error {
 			return fmt.Errorf("starting to follow the nodes of members: %w", err)
 		}
 	}
-	d.countAll(ctx)
+	if err := d.countAll(ctx); err != nil {
+		return fmt.Errorf("counting the nodes of members: %w", err)
+	}
 	d.watch()
 	d.queue.Run(ctx, d.work)
 	return nil
 }
 
-// prime reads what is stored and counts all members, until ctx ends.
-func (d *Disruptor) prime(ctx context.Context) {
+// prime reads what is stored and counts all members, until ctx ends; it says whether all were counted.
+func (d *Disruptor) prime(ctx context.Context) (all bool) {
 	names := make(chan string)
 	var running sync.WaitGroup
+	var missed atomic.Bool
 	for range workers {
 		running.Go(func() {
 			for name := range names {
-				d.count(ctx, d.roster.get(name))
+				if err := d.count(ctx, d.roster.get(name)); err != nil {
+					missed.Store(true)
+				}
 			}
 		})
 	}
@@ -168,11 +180,15 @@ func (d *Disruptor) prime(ctx context.Context) {
 	}
 	close(names)
 	running.Wait()
+	return ctx.Err() == nil && !missed.Load()
 }
 
-func (d *Disruptor) count(ctx context.Context, m *memberState) {
-	m.deciding.Lock()
-	defer m.deciding.Unlock()
+// count counts the nodes of a member; it errs when the member's turn does not come.
+func (d *Disruptor) count(ctx context.Context, m *memberState) error {
+	if err := m.decide(ctx); err != nil {
+		return err
+	}
+	defer m.deciding.give()
 	d.fold(m)
 	if !d.wanted(m) {
 		d.queue.AddAt(m.name, m.kept)
@@ -181,9 +197,10 @@ func (d *Disruptor) count(ctx context.Context, m *memberState) {
 	if err != nil {
 		d.options.Log.Warn().Err(err).Str("member", m.name).Msg("counting the nodes of a member")
 		d.countBroken(m, err)
-		return
+		return nil
 	}
 	d.census(m, s)
+	return nil
 }
 
 // countBroken counts the nodes of a member whose records cannot all be read: those that its disruptions
@@ -211,7 +228,9 @@ func (d *Disruptor) work(ctx context.Context, key string) (time.Time, error) {
 	if !d.synced() {
 		return d.options.Now().Add(behind), nil
 	}
-	d.countAll(ctx)
+	if err := d.countAll(ctx); err != nil {
+		return d.options.Now().Add(behind), nil
+	}
 	if pool, ok := strings.CutPrefix(key, poolKeyPrefix); ok {
 		return d.followPool(ctx, pool)
 	}

@@ -19,13 +19,15 @@ type situation struct {
 	revision uint64
 	pools    memberPools
 	grounds  grounds
+	// own are the nodes of the member that fleet-wide budgets count, without those of commands that wait.
+	own map[string]disruption.PoolShare
 	// unknown says why the nodes cannot be counted.
 	unknown string
 }
 
 // gather collects what is known around a member; its deciding is held.
 func (d *Disruptor) gather(ctx context.Context, m *memberState) (*situation, error) {
-	s := &situation{in: orchestration.StepInput{Member: m.name, Wait: d.options.ValidationWait, Waiting: m.waiting}}
+	s := &situation{in: orchestration.StepInput{Member: m.name, Wait: d.options.ValidationWait, Waiting: m.waits()}}
 	record, revision, _, err := d.records.disruptions.Find(m.name)
 	if err != nil {
 		return nil, err
@@ -102,16 +104,15 @@ func (d *Disruptor) lockOf(m *memberState) orchestration.MemberLock {
 	return out
 }
 
-// share settles what the fleet-wide budgets leave and what the decision rests on; the gates of the
-// budgets are held.
+// share settles what the fleet-wide budgets leave now and what the decision rests on. Until it is stored they may
+// come to leave something else.
 func (d *Disruptor) share(m *memberState, s *situation) {
-	var own map[string]disruption.PoolShare
 	if len(s.pools.shared) > 0 {
 		alone := s.in
 		alone.Waiting = nil
-		own = disruption.CountPools(orchestration.StateOf(alone))
+		s.own = disruption.CountPools(orchestration.StateOf(alone))
 	}
-	left, line, err := d.fleet.left(s.pools.shared, m.name, own)
+	left, line, err := d.fleet.left(s.pools.shared, m.name, s.own)
 	if err != nil {
 		s.in.Hold = cmp.Or(s.in.Hold, err.Error())
 	}

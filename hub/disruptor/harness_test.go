@@ -87,6 +87,12 @@ func (h *harness) run() {
 	h.stop = bustest.Room(h.t, room)
 }
 
+// ready waits until the room answers questions.
+func (h *harness) ready() {
+	h.t.Helper()
+	bustest.Eventually(h.t, h.room.ready)
+}
+
 // put writes a record whatever its revision; nil deletes it.
 func (h *harness) put(key string, value any) {
 	h.t.Helper()
@@ -353,4 +359,17 @@ func (h *harness) toldBefore(object, seen, reason string) {
 	lines := bustest.EventsUntil(h.t, h.store.Conn, object, "Seen: "+seen)
 	told := slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, reason+": ") })
 	require.True(h.t, told, "%s is told before %q is seen:\n%s", reason, seen, strings.Join(lines, "\n"))
+}
+
+func (t turn) Lock() { t <- struct{}{} }
+
+func (t turn) Unlock() { t.give() }
+
+func (t turn) TryLock() bool {
+	select {
+	case t <- struct{}{}:
+		return true
+	default:
+		return false
+	}
 }

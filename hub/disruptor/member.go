@@ -17,13 +17,12 @@ type memberState struct {
 	name string
 
 	// deciding is held for a pass, and by who looks at the view; it guards what follows.
-	deciding sync.Mutex
+	deciding turn
 	told.Nodes
 	// pooled says that the newest decision, if any, is of when there were NodePools.
 	pooled bool
 	// kept is until when the view is kept for somebody who may ask again.
-	kept    time.Time
-	waiting []orchestration.Waiting
+	kept time.Time
 	// warned is when it was last told that something of it cannot be read.
 	warned time.Time
 	pace   pace
@@ -37,7 +36,9 @@ type memberState struct {
 
 	// decision is the newest that was made; short says that it left nodes because budgets are spent.
 	decision atomic.Pointer[disruption.Decision]
-	short    atomic.Bool
+	// waiting are the commands that wait for their validation; a pass replaces the list and changes nothing in it.
+	waiting atomic.Pointer[[]orchestration.Waiting]
+	short   atomic.Bool
 }
 
 // excess is about a member that tells more than it may.
@@ -52,6 +53,14 @@ type excess struct {
 }
 
 func (m *memberState) asked() time.Time { return time.Unix(0, m.askedUntil.Load()) }
+
+// waits are the commands that wait for their validation.
+func (m *memberState) waits() []orchestration.Waiting {
+	if list := m.waiting.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
 
 // decided keeps a decision.
 func (m *memberState) decided(d *disruption.Decision) {
@@ -79,7 +88,7 @@ func (r *roster) get(name string) *memberState {
 func (r *roster) of(name string) *memberState {
 	m := r.members[name]
 	if m == nil {
-		m = &memberState{name: name, Nodes: told.Of(&r.shared, r.most)}
+		m = &memberState{name: name, deciding: newTurn(), Nodes: told.Of(&r.shared, r.most)}
 		r.members[name] = m
 	}
 	return m

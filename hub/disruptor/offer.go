@@ -28,8 +28,21 @@ func (d *Disruptor) lookInto(ctx context.Context, name string, as *supposed, see
 	if err != nil {
 		return err
 	}
-	m.deciding.Lock()
-	defer m.deciding.Unlock()
+	if err := m.decide(ctx); err != nil {
+		return err
+	}
+	defer m.deciding.give()
+	thinking, end := d.thinking(ctx)
+	defer end()
+	err = d.show(thinking, m, as, see)
+	if over := d.thought(ctx, thinking, name); over != nil {
+		return over
+	}
+	return err
+}
+
+// show is lookInto for a member whose deciding is held; it ends with ctx.
+func (d *Disruptor) show(ctx context.Context, m *memberState, as *supposed, see func(orchestration.StepInput, []string) error) error {
 	d.fold(m)
 	s, err := d.gather(ctx, m)
 	if err != nil {
@@ -42,6 +55,7 @@ func (d *Disruptor) lookInto(ctx context.Context, name string, as *supposed, see
 		}
 	}
 	d.share(m, s)
+	s.in.State.Ended = ended(ctx)
 	return see(s.in, notes)
 }
 
@@ -90,10 +104,7 @@ func (d *Disruptor) record(name string) api.DisruptionRecord {
 
 // waitingOn are the commands of a member that wait for their validation.
 func (d *Disruptor) waitingOn(name string) []orchestration.Waiting {
-	m := d.roster.get(name)
-	m.deciding.Lock()
-	defer m.deciding.Unlock()
-	return slices.Clone(m.waiting)
+	return slices.Clone(d.roster.get(name).waits())
 }
 
 // fleetBudget is one budget over all members whose pools share it (N11).
@@ -148,8 +159,10 @@ func (d *Disruptor) deleteNode(ctx context.Context, name, node, request string) 
 	if frozen := d.records.frozen(name); frozen != "" {
 		return api.Disruption{}, &api.Failure{Code: api.CodeRefused, Message: frozen, Next: "flotilla status"}
 	}
-	m.deciding.Lock()
-	defer m.deciding.Unlock()
+	if err := m.decide(ctx); err != nil {
+		return api.Disruption{}, err
+	}
+	defer m.deciding.give()
 	var out *orchestration.StepResult
 	for range tries {
 		if out, _, err = d.step(ctx, m, []orchestration.Deletion{{Node: node, Request: request}}); !errors.Is(err, bus.ErrConflict) {

@@ -9,6 +9,12 @@ import (
 // memoFor is for how long at most a pass is spared when the last one found nothing.
 const memoFor = 5 * time.Minute
 
+// A member whose decision took some time rests for so many times that, so that none takes more than a fifth of a worker.
+const (
+	decisionShare = 4
+	mostIdle      = 2 * time.Hour
+)
+
 // pace says when a member is to be decided on again.
 type pace struct {
 	// decided is when Decide was last asked; again that it is to be asked at once.
@@ -17,6 +23,8 @@ type pace struct {
 	// found is what the last decision found nothing in, and until when that holds.
 	found grounds
 	until time.Time
+	// idle is until when nothing is chosen because deciding took long.
+	idle time.Time
 }
 
 // grounds is all that a decision rests on, but for the time.
@@ -32,6 +40,8 @@ type grounds struct {
 // rests says that nothing new is to be chosen now.
 func (p *pace) rests(g grounds, now time.Time, interval time.Duration) bool {
 	switch {
+	case now.Before(p.idle):
+		return true
 	case p.again:
 		return false
 	case g == p.found:
@@ -41,9 +51,17 @@ func (p *pace) rests(g grounds, now time.Time, interval time.Duration) bool {
 	}
 }
 
-// note takes in what a pass led to; g is what it rested on, the record it wrote included.
-func (p *pace) note(out *orchestration.StepResult, g grounds, now time.Time) {
-	p.again = out.Again || len(out.Began)+len(out.Ended) > 0
+// rest lets a member rest after a step that took so long and ended now.
+func (p *pace) rest(took time.Duration, now time.Time) {
+	if until := now.Add(min(decisionShare*took, mostIdle)); until.After(p.idle) {
+		p.idle = until
+	}
+}
+
+// note takes in what a pass led to in a situation, the record that it wrote included.
+func (p *pace) note(out *orchestration.StepResult, s *situation) {
+	g, now := s.grounds, s.in.State.Now
+	p.again = out.Again || len(out.Began)+len(out.Ended) > 0 || p.again && s.in.Resting
 	if out.Failed > 0 {
 		p.found = grounds{}
 	}
@@ -62,12 +80,15 @@ func (p *pace) note(out *orchestration.StepResult, g grounds, now time.Time) {
 // next is when a decision is to be made again, after a pass that made one or rested: at once, when what the
 // last one found nothing in may have changed by time alone, or when the interval allows.
 func (p *pace) next(g grounds, now time.Time, interval time.Duration) time.Time {
+	next := p.decided.Add(interval)
 	switch {
 	case p.again:
-		return now
+		next = now
 	case g == p.found:
-		return p.until
-	default:
-		return p.decided.Add(interval)
+		next = p.until
 	}
+	if next.Before(p.idle) {
+		return p.idle
+	}
+	return next
 }

@@ -23,8 +23,10 @@ const by = "disruptor"
 // member is to be looked at again.
 func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
 	m := d.roster.get(name)
-	m.deciding.Lock()
-	defer m.deciding.Unlock()
+	if err := m.decide(ctx); err != nil {
+		return time.Time{}, err
+	}
+	defer m.deciding.give()
 	if err := d.relieve(ctx, m); err != nil {
 		return time.Time{}, err
 	}
@@ -78,23 +80,46 @@ func (d *Disruptor) step(ctx context.Context, m *memberState, deletions []orches
 		}
 		return nil, nil, err
 	}
-	release := d.fleet.hold(s.names())
-	defer release()
 	d.share(m, s)
-	s.in.Deletions = deletions
-	s.in.Resting = m.pace.rests(s.grounds, s.in.State.Now, d.options.Interval)
+	s.in.Deletions, s.in.State.Ended = deletions, ended(ctx)
+	s.in.Resting = len(deletions) > 0 || m.pace.rests(s.grounds, s.in.State.Now, d.options.Interval)
 	began := d.store.Now()
 	out := orchestration.Step(s.in)
-	if out.Decision != nil {
-		d.options.Metrics.evaluated(m.name, out.Decision, d.store.Now().Sub(began))
+	took := d.store.Now().Sub(began)
+	m.pace.rest(took, d.options.Now())
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err // what was decided may be cut short
 	}
-	if err := d.write(ctx, m, s, &out); err != nil {
-		d.census(m, s)
+	if out.Decision != nil {
+		d.options.Metrics.evaluated(m.name, out.Decision, took)
+	}
+	if err := d.commit(ctx, m, s, &out); err != nil {
 		return nil, nil, err
 	}
-	m.waiting, s.in.Waiting = out.Waiting, out.Waiting
-	d.settled(m, s, &out)
 	return &out, s, nil
+}
+
+// commit writes what a step answers and takes it in, with the fleet-wide budgets held. It errs with bus.ErrConflict when
+// others have spent meanwhile what the step takes of them: nothing of it is written, and it is to be decided again.
+func (d *Disruptor) commit(ctx context.Context, m *memberState, s *situation, out *orchestration.StepResult) error {
+	release := d.fleet.hold(s.names())
+	defer release()
+	fits, moved := d.affords(m, s, out)
+	err := fmt.Errorf("what fleet-wide budgets leave was spent meanwhile: %w", bus.ErrConflict)
+	if fits {
+		err = d.write(ctx, m, s, out)
+	}
+	if err != nil {
+		d.census(m, s)
+		return err
+	}
+	s.in.Waiting = out.Waiting
+	m.waiting.Store(&out.Waiting)
+	d.settled(m, s, out)
+	if moved {
+		d.queue.AddAt(m.name, d.options.Now().Add(settle)) // whoever told those who wait for budgets found no decision that waits
+	}
+	return nil
 }
 
 // write stores the record with the lock, all or nothing, and tells what happens by it; nothing changed
@@ -145,7 +170,7 @@ func (d *Disruptor) settled(m *memberState, s *situation, out *orchestration.Ste
 	if out.Decision != nil {
 		m.decided(out.Decision)
 	}
-	m.pace.note(out, s.grounds, s.in.State.Now)
+	m.pace.note(out, s)
 	d.wakePools(replacementPools(out))
 	d.options.Metrics.stepped(s, out)
 	d.census(m, s)

@@ -41,6 +41,8 @@ func answering[Q any](d *Disruptor, answer func(context.Context, *Q) (any, error
 		if err := d.ready(); err != nil {
 			return nil, err
 		}
+		ctx, over := d.patient(ctx)
+		defer over()
 		return answer(ctx, &ask)
 	}
 }
@@ -100,6 +102,10 @@ func (d *Disruptor) answerNodes(ctx context.Context, ask *api.NodesRequest) (any
 	for _, member := range members {
 		rows, stale, err := d.nodesOf(ctx, member, ask)
 		if isGone(err) && ask.Member == "" {
+			continue
+		}
+		if isBusy(err) && ask.Member == "" {
+			out.Notes = append(out.Notes, leftOut(member))
 			continue
 		}
 		if err != nil {

@@ -35,6 +35,9 @@ func (d *Disruptor) answerBudgets(ctx context.Context, ask *api.BudgetsRequest) 
 			}
 			return nil
 		})
+		if isBusy(err) && ask.Member == "" {
+			out.Notes, err = append(out.Notes, leftOut(member)), nil
+		}
 		if err != nil && (!isGone(err) || ask.Member != "") {
 			return nil, err
 		}

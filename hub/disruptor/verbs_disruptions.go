@@ -26,6 +26,9 @@ func (d *Disruptor) answerDisruptions(ctx context.Context, ask *api.DisruptionsR
 	for i, member := range members {
 		if ask.ID == "" {
 			stale, err := d.undecided(ctx, member)
+			if isBusy(err) {
+				stale, err = "a decision is being made, which takes long", nil
+			}
 			if err != nil {
 				return nil, err
 			}

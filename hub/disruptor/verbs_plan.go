@@ -18,7 +18,30 @@ func noSuchNode(member, node string) *api.Failure {
 	return &api.Failure{Code: api.CodeNotFound, Message: fmt.Sprintf("member %s has no node %q", member, node), Next: "flotilla get nodes -m " + member}
 }
 
+// Of a plan: how many nodes it may name, and how many documents it may suppose.
+const (
+	mostNamed    = 100
+	mostSupposed = 500
+)
+
+// plannable refuses a question that would take too much to answer.
+func plannable(ask *api.PlanNodesRequest) error {
+	refused := ""
+	switch {
+	case len(ask.Nodes) > mostNamed:
+		refused = fmt.Sprintf("%d nodes are named, of which a plan explains at most %d", len(ask.Nodes), mostNamed)
+	case len(ask.Documents) > mostSupposed:
+		refused = fmt.Sprintf("there are %d documents, of which a plan supposes at most %d", len(ask.Documents), mostSupposed)
+	default:
+		return nil
+	}
+	return &api.Failure{Code: api.CodeInvalid, Message: refused, Next: "flotilla plan nodes -m " + ask.Member}
+}
+
 func (d *Disruptor) answerPlan(ctx context.Context, ask *api.PlanNodesRequest) (any, error) {
+	if err := plannable(ask); err != nil {
+		return nil, err
+	}
 	as, err := suppose(ask.Documents)
 	if err != nil {
 		return nil, err
