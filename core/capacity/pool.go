@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -53,8 +54,8 @@ type NodeTemplate struct {
 // Machines are what nodes of a pool can be.
 type Machines struct {
 	Catalog *Catalog
-	Types   []*Machine // those that requirements admit, by name
-	ByName  map[string]*Machine
+	Types   []*Machine          // those that requirements admit, by name
+	ByName  map[string]*Machine // the catalog's own where the pool takes all of it: nobody changes it
 }
 
 // MachineOf is that of a node with some labels, nil when it is not known.
@@ -88,7 +89,7 @@ func NewPool(p *api.NodePool, c *Catalog, o PoolOptions) *Pool {
 		Budgets: ParseBudgets(p.Spec.Budgets(), o.Zones), Deleting: o.Deleting || p.DeletionTimestamp != nil,
 		Forceful:  p.Annotations[api.AnnotationExpiration] == api.ExpirationForceful,
 		Protected: t.Metadata.Annotations[api.AnnotationDoNotDisrupt] == "true",
-		Machines:  Machines{Catalog: c, ByName: map[string]*Machine{}},
+		Machines:  Machines{Catalog: c, ByName: c.byName},
 		Fingerprint: Fingerprint{
 			Hash: PoolHash(p), ClassHash: o.ClassHash,
 			Stamp: p.Annotations[api.AnnotationPoolHash], HashLevel: p.Annotations[api.AnnotationPoolHashLevel],
@@ -113,11 +114,14 @@ func NewPool(p *api.NodePool, c *Catalog, o PoolOptions) *Pool {
 		}
 	}
 	out.Limits = limitsOf(p.Spec.Limits)
+	if o.InstanceTypes != nil {
+		out.ByName = maps.Clone(c.byName)
+		maps.DeleteFunc(out.ByName, func(name string, _ *Machine) bool { return !slices.Contains(o.InstanceTypes, name) })
+	}
 	for _, m := range c.Types {
-		if o.InstanceTypes != nil && !slices.Contains(o.InstanceTypes, m.Name) {
+		if out.ByName[m.Name] == nil {
 			continue
 		}
-		out.ByName[m.Name] = m
 		if out.Needs.Intersects(m.Needs) && m.Offered(out.Needs) {
 			out.Types = append(out.Types, m)
 		}
