@@ -73,10 +73,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	for _, t := range []struct {
+	type setting struct {
 		at *time.Duration
 		or time.Duration
-	}{
+	}
+	for _, t := range []setting{
 		{&o.Interval, DefaultInterval}, {&o.ValidationWait, disruption.ValidationWait}, {&o.MostAge, DefaultMostAge},
 		{&o.Patience, DefaultPatience}, {&o.Thought, DefaultThought},
 	} {

@@ -79,9 +79,12 @@ func (m *memberState) decide(ctx context.Context) error {
 // isBusy tells a member that is being decided about for longer than a request waits.
 func isBusy(err error) bool { return errors.Is(err, errBusy) }
 
-// leftOut is the note about a member that a list does without.
-func leftOut(member string) string {
-	return fmt.Sprintf("member %s: left out: it is being decided about, which takes long", member)
+// skipped says that a list goes on without a member that errs so, and what is to be noted of that.
+func skipped(member string, err error) (notes []string, goesOn bool) {
+	if isBusy(err) {
+		return []string{fmt.Sprintf("member %s: left out: it is being decided about, which takes long", member)}, true
+	}
+	return nil, isGone(err)
 }
 
 // thinking bounds what is worked out for somebody who asks.

@@ -101,11 +101,8 @@ func (d *Disruptor) answerNodes(ctx context.Context, ask *api.NodesRequest) (any
 	at, after, _ := strings.Cut(ask.Continue, "/")
 	for _, member := range members {
 		rows, stale, err := d.nodesOf(ctx, member, ask)
-		if isGone(err) && ask.Member == "" {
-			continue
-		}
-		if isBusy(err) && ask.Member == "" {
-			out.Notes = append(out.Notes, leftOut(member))
+		if notes, goesOn := skipped(member, err); goesOn && ask.Member == "" {
+			out.Notes = append(out.Notes, notes...)
 			continue
 		}
 		if err != nil {

@@ -35,12 +35,11 @@ func (d *Disruptor) answerBudgets(ctx context.Context, ask *api.BudgetsRequest) 
 			}
 			return nil
 		})
-		if isBusy(err) && ask.Member == "" {
-			out.Notes, err = append(out.Notes, leftOut(member)), nil
-		}
-		if err != nil && (!isGone(err) || ask.Member != "") {
+		notes, goesOn := skipped(member, err)
+		if err != nil && (!goesOn || ask.Member != "") {
 			return nil, err
 		}
+		out.Notes = append(out.Notes, notes...)
 	}
 	if ask.Pool != "" {
 		out.Pools = slices.DeleteFunc(out.Pools, func(p disruption.PoolBudget) bool { return p.Name != ask.Pool })
