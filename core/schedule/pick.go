@@ -100,7 +100,7 @@ func boolInt(b bool) int {
 // fill scores the candidates, picks up to n of them and returns those that were scored and not
 // picked, best first.
 func (d *decision) fill(candidates []int32, n int) []int32 {
-	if preferred := d.fleet.preferences(d.in.Policy); len(preferred) > 0 {
+	if preferred := d.preferences(); len(preferred) > 0 {
 		for i := range preferred {
 			preferred[i].add(candidates, d.scores(&d.columns.Affinity))
 		}

@@ -22,7 +22,7 @@ type refVerdict struct {
 	Affinity, Spread      int32
 }
 
-// reference decides as KubeFleet does, member by member and cycle by cycle, without
+// reference decides as KubeFleet does, but for D30, member by member and cycle by cycle, without
 // regard to speed. It shares no code with the package under test.
 type reference struct {
 	in       schedule.Input
@@ -314,10 +314,20 @@ func (r *reference) sorted(m *api.Member, sorter *api.PropertySorter, weight flo
 	if !ok {
 		return 0
 	}
-	low, high := q.AsApproximateFloat64(), q.AsApproximateFloat64()
+	var able, all []float64
 	for i := range r.members {
 		if other, ok := quantity(&r.members[i], sorter.Name); ok {
-			low, high = min(low, other.AsApproximateFloat64()), max(high, other.AsApproximateFloat64())
+			all = append(all, other.AsApproximateFloat64())
+			if r.filter(&r.members[i]) == "" {
+				able = append(able, other.AsApproximateFloat64())
+			}
+		}
+	}
+	low, high := slices.Min(able), slices.Max(able)
+	most := 32 * max(math.Abs(low), math.Abs(high)) // D30
+	for _, f := range all {
+		if math.Abs(f) <= most {
+			low, high = min(low, f), max(high, f)
 		}
 	}
 	if low == high {

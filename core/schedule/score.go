@@ -13,12 +13,12 @@ type preference struct {
 	sorted    bool
 	ascending bool
 	column    *propertyColumn // nil when no member has the property
-	low, span float64         // of the property over the whole fleet
+	low, span float64         // of the property over the members that count
 }
 
-// preferences prepares the preferred terms that can add to a score.
-func (f *Fleet) preferences(p *api.Policy) []preference {
-	affinity := clusterAffinity(p)
+// preferences prepares the preferred terms that can add to a score, once candidates were asked for.
+func (d *decision) preferences() []preference {
+	affinity := clusterAffinity(d.in.Policy)
 	if affinity == nil {
 		return nil
 	}
@@ -29,36 +29,15 @@ func (f *Fleet) preferences(p *api.Policy) []preference {
 			continue
 		}
 		to := preference{weight: float64(from.Weight)}
-		to.labels, _ = f.labelTests(from.Preference.LabelSelector)
+		to.labels, _ = d.fleet.labelTests(from.Preference.LabelSelector)
 		if s := from.Preference.Sorter(); s != nil {
 			to.sorted, to.ascending = true, s.SortOrder == api.Ascending
-			to.column = f.property(api.CanonicalProperty(s.Name))
-			to.low, to.span = to.column.extent()
+			to.column = d.fleet.property(api.CanonicalProperty(s.Name))
+			to.low, to.span = d.extent(to.column)
 		}
 		prepared = append(prepared, to)
 	}
 	return prepared
-}
-
-// extent returns the least value of a property over all members that report it, whatever their
-// health, and the distance to the greatest. Values that are no finite quantities are missing (D1).
-func (c *propertyColumn) extent() (low, span float64) {
-	if c == nil {
-		return 0, 0
-	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, f := range c.floats {
-		if f < low && f > math.Inf(-1) {
-			low = f
-		}
-		if f > high && f < math.Inf(1) {
-			high = f
-		}
-	}
-	if low > high {
-		return 0, 0
-	}
-	return low, high - low
 }
 
 // add adds the term's part to the scores of these rows, each rounded half away from zero.
@@ -104,7 +83,9 @@ func Unrounded(in Input, members []string) []float64 {
 	if in.Fleet == nil {
 		return scores
 	}
-	preferred := in.Fleet.preferences(in.Policy)
+	d := begin(in)
+	d.candidates()
+	preferred := d.preferences()
 	for i, name := range members {
 		row, known := in.Fleet.row(name)
 		if !known {

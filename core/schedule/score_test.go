@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -81,16 +82,69 @@ func TestSorterSpellings(t *testing.T) {
 	require.Equal(t, schedule.PolicyDigest(one.Policy), schedule.PolicyDigest(other.Policy))
 }
 
-// Least and greatest are those of the whole fleet, whoever may be picked.
-func TestExtentIsOfTheWholeFleet(t *testing.T) {
+// Whoever cannot be picked does not decide who is (D30): least and greatest are those of the members that can, and of the
+// others as far as these are within 32 times, as KubeFleet counts them.
+func TestExtentIsOfMembersThatCount(t *testing.T) {
 	const n = "example.com/n"
-	giant := func(m *api.Member) { m.HasAgent, m.Leaving = false, true }
-	plan := schedule.Schedule(input(pickN(2, prefer(10, sorter(n, api.Descending))),
-		member("a", property(n, "1")), member("b", property(n, "2")), member("giant", property(n, "101"), giant)))
-	require.Equal(t, map[string][2]int32{"a": {0, 0}, "b": {0, 0}}, scores(plan.Bindings))
+	prod := label("env", "prod")
+	same, as := func(*api.Member) {}, func(*schedule.Input) {}
+	for name, c := range map[string]struct {
+		rogue func(*api.Member)
+		in    func(*schedule.Input)
+	}{
+		"silent":         {func(m *api.Member) { m.LastHeartbeat = m.LastHeartbeat.Add(-time.Hour) }, as},
+		"unhealthy":      {func(m *api.Member) { m.Healthy = "False" }, as},
+		"leaving":        {func(m *api.Member) { m.Leaving = true }, as},
+		"not joined":     {func(m *api.Member) { m.Joined = "False" }, as},
+		"never heard of": {func(m *api.Member) { m.HasAgent = false }, as},
+		"tainted":        {taint(api.Taint{Key: "full", Effect: api.EffectNoSchedule}), as},
+		"excluded":       {label("env", "dev"), as},
+		"evicted":        {same, func(in *schedule.Input) { in.Evicted = []string{"rogue"} }},
+		"no namespace":   {func(m *api.Member) { m.NamespaceCondition = true }, func(in *schedule.Input) { in.Namespace = "apps" }},
+		"kept and silent": {func(m *api.Member) { m.LastHeartbeat = m.LastHeartbeat.Add(-time.Hour) }, func(in *schedule.Input) {
+			in.Existing = []schedule.Existing{{Member: "rogue", State: api.BindingBound}}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for value, want := range map[string][2]int32{ // the scores of a and b
+				"1e30": {0, 10}, "-1e30": {0, 10}, "97": {0, 10}, "-97": {0, 10}, "many": {0, 10}, "2": {0, 10},
+				"96": {0, 0}, "21": {0, 1}, "-1": {5, 10},
+			} {
+				in := input(pickN(3, required(labelTerm("env", "prod")), prefer(10, sorter(n, api.Descending))),
+					member("a", prod, property(n, "1")), member("b", prod, property(n, "3")), member("rogue", prod, property(n, value), c.rogue))
+				c.in(&in)
+				requireScores(t, in, value, want)
+			}
+		})
+	}
+	for name, allow := range map[string]func(*schedule.Input){
+		"it can be picked":           as,
+		"evicted, and allowed again": func(in *schedule.Input) { in.Evicted, in.AllowEvicted = []string{"rogue"}, true },
+	} {
+		in := input(pickN(3, prefer(10, sorter(n, api.Descending))),
+			member("a", property(n, "1")), member("b", property(n, "3")), member("rogue", property(n, "101")))
+		allow(&in)
+		requireScores(t, in, name, [2]int32{0, 0})
+	}
+}
 
-	plan = schedule.Schedule(input(pickN(2, prefer(10, sorter(n, api.Descending))), member("a", property(n, "7")), member("b", property(n, "7.0"))))
-	require.Equal(t, map[string][2]int32{"a": {0, 0}, "b": {0, 0}}, scores(plan.Bindings), "all alike score nothing")
+// requireScores holds the affinity scores of a and b, rounded and not.
+func requireScores(t *testing.T, in schedule.Input, what string, want [2]int32) {
+	t.Helper()
+	plan := schedule.Schedule(in)
+	unrounded := schedule.Unrounded(in, []string{"a", "b"})
+	for i, name := range []string{"a", "b"} {
+		v, _ := plan.Verdicts.Of(name)
+		require.Equal(t, want[i], *v.AffinityScore, "%s with %s", name, what)
+		require.InDelta(t, float64(want[i]), unrounded[i], 0.5, "%s with %s", name, what)
+	}
+}
+
+// Members that are all alike score nothing.
+func TestAllAlikeScoreNothing(t *testing.T) {
+	const n = "example.com/n"
+	plan := schedule.Schedule(input(pickN(2, prefer(10, sorter(n, api.Descending))), member("a", property(n, "7")), member("b", property(n, "7.0"))))
+	require.Equal(t, map[string][2]int32{"a": {0, 0}, "b": {0, 0}}, scores(plan.Bindings))
 }
 
 // Equal scores are taken by name, last first; the rank says by how much somebody missed.
