@@ -110,6 +110,7 @@ const (
 	ReasonAheadOfTarget       = "AheadOfTarget"
 	ReasonLeftOut             = "LeftOut"
 	ReasonConsistentNotFound  = "ConsistentImageNotFound"
+	ReasonRegionNotWritten    = "RegionNotWritten"
 	ReasonMinorVersionGap     = "MinorVersionGap"
 	ReasonMemberRemoved       = "MemberRemoved"
 	ReasonNoMatchingPools     = "NoMatchingPools"

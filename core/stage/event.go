@@ -2,6 +2,7 @@ package stage
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,9 @@ type Event struct {
 	Message string          `json:"message,omitempty"`
 }
 
+// warned are the reasons that people are warned of, beside what failed.
+var warned = []string{api.ReasonUpdateRunStuck, api.ReasonConsistentNotFound, api.ReasonRegionNotWritten, api.ReasonLeftOut}
+
 // Audit returns the event as the audit stream keeps it.
 func (e Event) Audit(by string) api.Audit {
 	a := api.Audit{
@@ -45,7 +49,7 @@ func (e Event) Audit(by string) api.Audit {
 	if e.Reason != "" {
 		a.Reason = e.Reason
 	}
-	if e.To == api.StateFailed || e.Reason == api.ReasonUpdateRunStuck || e.Reason == api.ReasonConsistentNotFound || e.Reason == api.ReasonLeftOut {
+	if e.To == api.StateFailed || slices.Contains(warned, e.Reason) {
 		a.Type = "Warning"
 	}
 	if e.Scope == ScopeMember {

@@ -123,8 +123,8 @@ func (p *profiler) publishedAfter(at time.Time) bool {
 	return false
 }
 
-// everywhere reports whether the regions of all selected members have what the channel stands for. A region that the
-// catalog lists nothing for, as one that a member misspells, keeps nobody waiting.
+// everywhere reports whether the regions that people wrote of the selected members have what the channel stands for; where
+// they wrote none, whether those of most members do (A67). A region that the catalog lists nothing for keeps nobody waiting.
 func (p *profiler) everywhere() bool {
 	strategy := p.strategy()
 	picked, err := selectMembers(&strategy, p.in.View.Fleet)
@@ -133,20 +133,37 @@ func (p *profiler) everywhere() bool {
 	}
 	v, isVersion := version.Parse(p.upgrade.KubernetesVersion)
 	catalog := p.in.View.Catalog
+	var written, stated tally
 	for _, m := range picked.all() {
-		lacks := catalog.Knows(m.Inventory.Region) && !catalog.Has(m.Inventory.Region, v)
-		if isVersion && lacks || !isVersion && !p.hasImages(m) {
-			return false
+		region := m.writtenRegion(catalog)
+		of := &written
+		if region == "" {
+			region, of = m.Inventory.Region, &stated
 		}
+		lacks := catalog.Knows(region) && !catalog.Has(region, v)
+		of.count(isVersion && lacks || !isVersion && !p.hasImages(m, region))
 	}
-	return true
+	if written.members > 0 {
+		return written.lacking == 0
+	}
+	return stated.members == 0 || 2*stated.lacking < stated.members
 }
 
-func (p *profiler) hasImages(m *Member) bool {
+// tally counts members, and those that lack something.
+type tally struct{ members, lacking int }
+
+func (t *tally) count(lacks bool) {
+	t.members++
+	if lacks {
+		t.lacking++
+	}
+}
+
+func (p *profiler) hasImages(m *Member, region string) bool {
 	for _, name := range p.versions {
 		image, _ := version.ParseImage(name)
 		uses := slices.ContainsFunc(m.Pools, func(pool Pool) bool { return pool.Family == image.Family })
-		lacks := p.in.View.Catalog.HasFamily(m.Inventory.Region, image.Family) && !p.in.View.Catalog.HasImage(m.Inventory.Region, image)
+		lacks := p.in.View.Catalog.HasFamily(region, image.Family) && !p.in.View.Catalog.HasImage(region, image)
 		if uses && lacks {
 			return false
 		}

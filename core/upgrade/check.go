@@ -22,7 +22,7 @@ type candidate struct {
 }
 
 // Check judges a member in this order: still a member, at the target already, a consistent image
-// exists, version rules, not frozen, reachable, busy or locked, available in the region, maintenance window.
+// exists, what was chosen is there for a region that nobody wrote, version rules, not frozen, reachable, busy or locked, available in the region, maintenance window.
 func (e *engine) Check(status *api.MemberUpdateStatus, opening window.Opening) stage.Verdict {
 	if v := e.Removed(status); v != nil {
 		return *v
@@ -33,7 +33,7 @@ func (e *engine) Check(status *api.MemberUpdateStatus, opening window.Opening) s
 	}
 	m := e.goal.movesOf(c.member, e.view.Catalog)
 	checks := []func(*candidate, *moves) *stage.Verdict{
-		e.atTarget, e.consistentImage, e.versionRules, e.thawed, e.reachable, e.busy, e.available, e.inWindow,
+		e.atTarget, e.consistentImage, e.regionWritten, e.versionRules, e.thawed, e.reachable, e.busy, e.available, e.inWindow,
 	}
 	for _, judge := range checks {
 		if v := judge(c, &m); v != nil {

@@ -26,33 +26,13 @@ func (e *engine) bind() {
 	upgrade := &e.run.Spec.Upgrade
 	if e.Status.ResolvedKubernetesVersion == "" && upgrade.KubernetesVersion != "" {
 		minor, _ := version.Parse(upgrade.KubernetesVersion)
-		var regions []string
-		for _, m := range members {
-			regions = append(regions, m.Inventory.Region)
-		}
-		if v, ok := e.view.Catalog.Alias(minor, regions); ok {
+		if v, ok := patch(minor, members, e.view.Catalog); ok {
 			e.Status.ResolvedKubernetesVersion = v.String()
 		}
 	}
 	if upgrade.Images() == api.ImagesConsistent && upgrade.Type != api.UpgradeControlPlaneOnly && e.Status.NodeImageSelection == nil {
-		e.Status.NodeImageSelection = &api.SelectedImages{SelectedNodeImageVersions: e.view.Catalog.Consistent(placesOf(members, e.view.Catalog))}
+		e.Status.NodeImageSelection = &api.SelectedImages{SelectedNodeImageVersions: images(members, e.view.Catalog)}
 	}
-}
-
-// placesOf are the families that members use in their regions, each once a member, however many pools it states. A
-// member whose region has no image for one of its pools is left out of the run, so it narrows nothing for the others.
-func placesOf(members []*Member, catalog *version.Catalog) []version.Place {
-	var places []version.Place
-	for _, m := range members {
-		region, families := m.Inventory.Region, m.families()
-		if slices.ContainsFunc(families, func(family string) bool { return !catalog.HasFamily(region, family) }) {
-			continue
-		}
-		for _, family := range families {
-			places = append(places, version.Place{Region: region, Family: family})
-		}
-	}
-	return places
 }
 
 // families are those of the member's pools, sorted.

@@ -260,7 +260,7 @@ func (s *scene) members(_ []string, input string) string {
 		words := strings.Fields(line)
 		for name := range strings.SplitSeq(words[0], ",") {
 			facts := upgrade.MemberFacts{
-				Name: name, UID: "uid-" + name, Eligible: true, Reachable: true, Labels: map[string]string{}, LastSeen: s.now,
+				Name: name, UID: "uid-" + name, Eligible: true, Reachable: true, Labels: map[string]string{"topology.kubernetes.io/region": "weu"}, LastSeen: s.now,
 				Inventory: api.MemberInventory{Member: name, Region: "weu", ControlPlaneVersion: "1.29.2"},
 			}
 			facts.Inventory.NodePools = s.pools("np1:U-202312.11.0@1.29.2")
@@ -291,7 +291,12 @@ func (s *scene) change(f *upgrade.MemberFacts, settings []string) {
 		case "group":
 			f.Group = value
 		case "region":
+			f.Inventory.Region, f.Labels["topology.kubernetes.io/region"] = value, value
+		case "agent":
+			f.Agent.Stated = append(f.Agent.Stated, value)
+		case "stated":
 			f.Inventory.Region = value
+			delete(f.Labels, "topology.kubernetes.io/region")
 		case "cp":
 			f.Inventory.ControlPlaneVersion = value
 			for i := range f.Inventory.NodePools {

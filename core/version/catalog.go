@@ -121,6 +121,24 @@ func (c *Catalog) Knows(region string) bool {
 	return slices.ContainsFunc(c.releases, func(r Release) bool { return offered(r.regions, region) })
 }
 
+// Lists reports whether a region has anything of the catalog.
+func (c *Catalog) Lists(region string) bool {
+	if c == nil || region == "" {
+		return false
+	}
+	for i := range c.releases {
+		if c.releases[i].regions[region] {
+			return true
+		}
+	}
+	for _, list := range c.images {
+		if slices.ContainsFunc(list, func(entry offeredImage) bool { return entry.regions[region] }) {
+			return true
+		}
+	}
+	return false
+}
+
 // ImageAge returns the age of an image whose publication the catalog knows.
 func (c *Catalog) ImageAge(image Image, now time.Time) (time.Duration, bool) {
 	for _, entry := range c.listed(image) {
@@ -163,21 +181,32 @@ type Place struct{ Region, Family string }
 
 // Consistent selects for each family of the places the newest image that all of them can have. Where there is none it
 // is the newest that most can have, if that is more than half, else the zero Image. The result is sorted by family.
-func (c *Catalog) Consistent(places []Place) []api.SelectedImage {
+func (c *Catalog) Consistent(places []Place) []api.SelectedImage { return c.consistent(places, agreed) }
+
+// ConsistentOfMost selects for each family of the places the newest image that more than half of them can have, else the zero
+// Image. The result is sorted by family.
+func (c *Catalog) ConsistentOfMost(places []Place) []api.SelectedImage {
+	return c.consistent(places, ofMost)
+}
+
+// choice returns which of the offers, the newest first, is chosen for members, given the region of each; -1 for none.
+type choice func(offers []map[string]bool, regions []string) int
+
+func (c *Catalog) consistent(places []Place, choose choice) []api.SelectedImage {
 	regions := map[string][]string{}
 	for _, p := range places {
 		regions[p.Family] = append(regions[p.Family], p.Region)
 	}
 	out := make([]api.SelectedImage, 0, len(regions))
 	for family, in := range regions {
-		out = append(out, api.SelectedImage{Family: family, Version: c.common(family, in).Version})
+		out = append(out, api.SelectedImage{Family: family, Version: c.common(family, in, choose).Version})
 	}
 	slices.SortFunc(out, func(a, b api.SelectedImage) int { return cmp.Compare(a.Family, b.Family) })
 	return out
 }
 
-// common returns the image of a family that is agreed on.
-func (c *Catalog) common(family string, regions []string) Image {
+// common returns the image of a family that is chosen.
+func (c *Catalog) common(family string, regions []string, choose choice) Image {
 	if c == nil {
 		return Image{}
 	}
@@ -187,7 +216,7 @@ func (c *Catalog) common(family string, regions []string) Image {
 	for i := range list {
 		offers[i] = list[i].regions
 	}
-	if i := agreed(offers, regions); i >= 0 {
+	if i := choose(offers, regions); i >= 0 {
 		return list[i].Image
 	}
 	return Image{}
@@ -197,32 +226,57 @@ func (c *Catalog) common(family string, regions []string) Image {
 // where these are not more than half. A member in whose region nothing is offered can have none of them, so it has no
 // say in what the others get.
 func agreed(offers []map[string]bool, regions []string) int {
-	can := func(has map[string]bool) (n int) {
-		for _, region := range regions {
-			if offered(has, region) {
-				n++
-			}
-		}
-		return n
-	}
-	anywhere := map[string]bool{}
 	best, most := -1, 0
 	for i, has := range offers {
-		maps.Copy(anywhere, has)
-		if n := can(has); n > most {
+		if n := served(has, regions); n > most {
 			best, most = i, n
 		}
 	}
-	if len(offers) == 0 || 2*most <= can(anywhere) {
+	if 2*most <= served(anywhere(offers), regions) {
 		return -1
 	}
 	return best
+}
+
+// ofMost returns the first of the offers that more than half of the members can have, given the region of each; -1 for none.
+func ofMost(offers []map[string]bool, regions []string) int {
+	all := served(anywhere(offers), regions)
+	return slices.IndexFunc(offers, func(has map[string]bool) bool { return 2*served(has, regions) > all })
+}
+
+// served counts the members whose region has something.
+func served(has map[string]bool, regions []string) (n int) {
+	for _, region := range regions {
+		if offered(has, region) {
+			n++
+		}
+	}
+	return n
+}
+
+// anywhere are the regions that have any of the offers.
+func anywhere(offers []map[string]bool) map[string]bool {
+	all := map[string]bool{}
+	for _, has := range offers {
+		maps.Copy(all, has)
+	}
+	return all
 }
 
 // Alias binds a minor to a version: its newest GA patch that all members can have, given the region of each, else the
 // newest that most can have, if that is more than half, else its newest GA patch anywhere. False when the minor has no
 // GA patch.
 func (c *Catalog) Alias(minor Version, regions []string) (Version, bool) {
+	return c.alias(minor, regions, agreed)
+}
+
+// AliasOfMost binds a minor to its newest GA patch that more than half of the members can have, given the region of each, else
+// to its newest GA patch anywhere. False when the minor has no GA patch.
+func (c *Catalog) AliasOfMost(minor Version, regions []string) (Version, bool) {
+	return c.alias(minor, regions, ofMost)
+}
+
+func (c *Catalog) alias(minor Version, regions []string, choose choice) (Version, bool) {
 	if c == nil {
 		return Version{}, false
 	}
@@ -236,7 +290,7 @@ func (c *Catalog) Alias(minor Version, regions []string) (Version, bool) {
 	if len(patches) == 0 {
 		return Version{}, false
 	}
-	return patches[max(0, agreed(offers, regions))], true
+	return patches[max(0, choose(offers, regions))], true
 }
 
 // Minors returns the minors of released versions, "1.29", ascending. LTS minors count; previews do not.

@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,11 +104,18 @@ func (c *runCase) view(t *testing.T) upgrade.View {
 
 func (m *runMember) facts() upgrade.MemberFacts {
 	f := upgrade.MemberFacts{
-		Name: m.Name, UID: "uid-" + m.Name, Labels: m.Labels, Eligible: true, Reachable: m.Reachable == nil || *m.Reachable,
+		Name: m.Name, UID: "uid-" + m.Name, Eligible: true, Reachable: m.Reachable == nil || *m.Reachable,
 		Maintenance: &m.Maintenance,
 		Inventory: api.MemberInventory{
 			Region: m.Region, ControlPlaneVersion: m.ControlPlaneVersion, NodePools: m.NodePools, PowerState: m.PowerState,
 		},
+	}
+	f.Labels = maps.Clone(m.Labels)
+	if m.Region != "" { // as people wrote it
+		if f.Labels == nil {
+			f.Labels = map[string]string{}
+		}
+		f.Labels["topology.kubernetes.io/region"] = m.Region
 	}
 	if m.Group != nil {
 		f.Group = *m.Group

@@ -1,0 +1,66 @@
+package upgrade_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+)
+
+// A67: what all members are to get is chosen by the regions that people wrote; where they wrote none, by most members. Who cannot have
+// it in a region that only its agent states is skipped with a Warning that says what to type, and the others go on.
+func TestARegionThatOnlyAnAgentStatesChoosesForNobodyElse(t *testing.T) {
+	const alias = "strategy: {stages: [{name: s, groups: [{name: g, maxConcurrency: \"9\"}]}]}\nupgrade: {type: Full, kubernetesVersion: \"1.29\"}\n"
+	for name, c := range map[string]struct {
+		members, run string
+		chosen       string
+		mallory      string
+	}{
+		"a patch, of written regions":              {"a,b group=g region=weu\nmallory group=g stated=aue", alias, "1.29.9", "Skipped RegionNotWritten"},
+		"a patch, more agents than people":         {"a,b group=g region=weu\nc,d,e,f,mallory group=g stated=aue", alias, "1.29.9", "Skipped RegionNotWritten"},
+		"a patch, of no written region":            {"a,b group=g stated=weu\nmallory group=g stated=aue", alias, "1.29.9", "Skipped RegionNotWritten"},
+		"a patch, of most that are behind":         {"a,b group=g stated=aue\nmallory group=g stated=weu", alias, "1.29.4", "Completed"},
+		"a patch, where it is written":             {"a,b group=g region=weu\nmallory group=g region=aue", alias, "1.29.4", "Completed"},
+		"a patch, written and stated otherwise":    {"a,b group=g region=weu\nmallory group=g stated=aue label=region:weu", alias, "1.29.9", "Skipped RegionNotWritten"},
+		"a patch, by a label that the agent wrote": {"a,b group=g region=weu\nmallory group=g region=aue agent=topology.kubernetes.io/region", alias, "1.29.9", "Skipped RegionNotWritten"},
+		"images, of written regions":               {"a,b group=g region=weu\nmallory group=g stated=aue", consistentImages, "202401.17.1", "Skipped RegionNotWritten"},
+		"images, of no written region":             {"a,b group=g stated=weu\nmallory group=g stated=aue", consistentImages, "202401.17.1", "Skipped RegionNotWritten"},
+		"images, where it is written":              {"a,b group=g region=weu\nmallory group=g region=aue", consistentImages, "202401.03.0", "Completed"},
+		"images, of a family that it alone uses":   {"a,b group=g region=weu\nmallory group=g stated=eus pools=np1:W-20348.2582.240000@1.29.2", consistentImages, "202401.17.1", "Completed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.fixture(nil, "")
+			s.members(nil, c.members)
+			require.Contains(t, s.createRun([]string{"r"}, c.run), "members")
+			_, refusal := s.operate("r", api.VerbRunStart, &api.RunRequest{})
+			require.Nil(t, refusal)
+			s.until(s.now.Add(time.Hour))
+			status := s.runs["r"].status
+			chosen := status.ResolvedKubernetesVersion
+			if images := status.NodeImageSelection; images != nil {
+				chosen = images.SelectedNodeImageVersions[0].Version
+			}
+			require.Equal(t, c.chosen, chosen)
+			require.Equal(t, api.StateCompleted, status.Status.State, "nobody is held back")
+			ended := s.ended("r")
+			require.Equal(t, c.mallory, ended["mallory"])
+			require.Equal(t, "Completed", ended["a"])
+			if !strings.HasPrefix(c.mallory, "Skipped") {
+				return
+			}
+			var told []string
+			for _, e := range s.events {
+				if a := e.Audit("runner"); a.Type == "Warning" && a.Member == "mallory" {
+					require.Equal(t, api.ReasonRegionNotWritten, a.Reason)
+					told = append(told, a.Message)
+				}
+			}
+			require.Len(t, told, 1)
+			require.Contains(t, told[0], "flotilla label member mallory topology.kubernetes.io/region=aue --overwrite; then: flotilla run rerun r --members mallory")
+		})
+	}
+}
