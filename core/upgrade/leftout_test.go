@@ -18,7 +18,7 @@ strategy: {stages: [{name: one, groups: [{name: aa, memberSelector: {byLabel: en
 upgrade: {type: Full, kubernetesVersion: 1.29.9}
 `
 
-// agents have members state labels, "mallory tier=fe".
+// agentStates has the agent of a member state a label.
 func (s *scene) agentStates(member, key, value string) {
 	s.t.Helper()
 	m, found := s.fleet.Member(member)

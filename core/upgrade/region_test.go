@@ -64,3 +64,26 @@ func TestARegionThatOnlyAnAgentStatesChoosesForNobodyElse(t *testing.T) {
 		})
 	}
 }
+
+// A67: a profile that waits until a version is everywhere waits for the regions that people wrote, else for those of most members.
+func TestARegionThatOnlyAnAgentStatesKeepsNoProfileWaiting(t *testing.T) {
+	for name, c := range map[string]struct {
+		members string
+		runs    int
+	}{
+		"all have it":                   {"a,b region=weu", 1},
+		"one is behind, and written":    {"a,b region=weu\nmallory region=aue", 0},
+		"one is behind, by its agent":   {"a,b region=weu\nmallory stated=aue", 1},
+		"one is behind, nobody wrote":   {"a,b stated=weu\nmallory stated=aue", 1},
+		"most are behind, nobody wrote": {"a stated=weu\nb,mallory stated=aue", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.fixture(nil, "")
+			s.members(nil, c.members)
+			s.profile([]string{"p"}, "channel: Stable\ntriggerWhen: AllMemberRegions\n")
+			s.settle()
+			require.Len(t, s.runs, c.runs)
+		})
+	}
+}
