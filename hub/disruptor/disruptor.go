@@ -77,10 +77,14 @@ func (o Options) withDefaults() Options {
 		at *time.Duration
 		or time.Duration
 	}
-	for _, t := range []setting{
-		{&o.Interval, DefaultInterval}, {&o.ValidationWait, disruption.ValidationWait}, {&o.MostAge, DefaultMostAge},
-		{&o.Patience, DefaultPatience}, {&o.Thought, DefaultThought},
-	} {
+	settings := []setting{
+		{&o.Interval, DefaultInterval},
+		{&o.ValidationWait, disruption.ValidationWait},
+		{&o.MostAge, DefaultMostAge},
+		{&o.Patience, DefaultPatience},
+		{&o.Thought, DefaultThought},
+	}
+	for _, t := range settings {
 		if *t.at == 0 {
 			*t.at = t.or
 		}

@@ -14,7 +14,8 @@
 // long as somebody goes on asking and two minutes more, and while a disruption of it has not ended. An
 // inventory that no longer names a node has that node alone read, and purged.
 //
-// Passes of several members run side by side. Those whose pools share a fleet-wide budget go one after
-// another, from the count of what is spent to the commit of what is spent next. Nothing is decided on a
-// view that is too old; the record says so.
+// Passes of several members run side by side. Those whose pools share a fleet-wide budget store what they
+// decided one after another, and decide again when others have spent meanwhile what they would take. A member
+// rests for longer than it took. Whoever asks about one that is being decided about waits for so long and no
+// more. Nothing is decided on a view that is too old; the record says so.
 package disruptor
