@@ -199,6 +199,7 @@ type Run struct {
 	Limits map[*capacity.Pool][]int64
 	// closings say why pools can make no node, until a new one takes of their limits.
 	closings map[*capacity.Pool]string
+	nowhere  nowhere
 	Out      *Outcome
 }
 
@@ -260,8 +261,11 @@ func (r *Run) refuseUninitialized() {
 
 // place finds a place for a pod, dropping its soft constraints one by one; "" when it has one.
 func (r *Run) place(m *Moving) string {
-	reason := ""
 	r.X.Spend(aPlace)
+	reason := r.nowhere.of(m, len(r.Out.Claims))
+	if reason != "" {
+		return reason
+	}
 	for v := m.Links.Variant; v != nil; v = v.Softer {
 		if n := r.FirstFit(m, v); n != nil {
 			r.Settle(m, n)
@@ -278,6 +282,7 @@ func (r *Run) place(m *Moving) string {
 		}
 		reason = why
 	}
+	r.foundNone(m, reason)
 	return reason
 }
 

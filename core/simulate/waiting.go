@@ -137,6 +137,7 @@ func (r *Run) returned(nodes []*ExistingNode, m *Moving) *ExistingNode {
 		r.X.unlift(n)
 		for v := m.Links.Variant; v != nil; v = v.Softer {
 			if r.Takes(n, m, v) {
+				r.nowhere = nil // there is room again
 				r.Settle(m, n)
 				return n
 			}
