@@ -43,7 +43,8 @@ func TestALabelThatAnAgentStatesLeavesItsOwnMemberOut(t *testing.T) {
 		refusal string
 	}{
 		"two stages, by its agent": {
-			[]string{"oslo tier=canary", "mallory tier=prod : edge=yes"}, stages,
+			[]string{"oslo tier=canary", "mallory tier=prod : edge=yes"},
+			stages,
 			`is in stages prod and edge by label edge="yes", which its agent alone states: correct that at the agent, or write it: flotilla label member mallory edge=VALUE`, "",
 		},
 		"two stages, by people": {
@@ -53,15 +54,18 @@ func TestALabelThatAnAgentStatesLeavesItsOwnMemberOut(t *testing.T) {
 			[]string{"oslo tier=canary", "mallory tier=prod edge=yes : zone=north"}, stages, "", "a member can be in one stage only: mallory (prod and edge)",
 		},
 		"two stages, everybody by their agents": {
-			[]string{"oslo tier=canary : edge=yes", "mallory tier=prod : edge=yes"}, stages, "",
+			[]string{"oslo tier=canary : edge=yes", "mallory tier=prod : edge=yes"},
+			stages, "",
 			"a member can be in one stage only: mallory (prod and edge), oslo (canary and edge)",
 		},
 		"no stage, by its agent": {
-			[]string{"oslo tier=canary", "mallory : tier=none"}, stages,
+			[]string{"oslo tier=canary", "mallory : tier=none"},
+			stages,
 			`is in no stage by label tier="none", which its agent alone states`, "",
 		},
 		"no stage, as its agent is silent": {
-			[]string{"oslo tier=canary", "mallory : tier"}, stages,
+			[]string{"oslo tier=canary", "mallory : tier"},
+			stages,
 			`is in no stage by label tier, which its agent may state and does not`, "",
 		},
 		"no stage, by people": {
@@ -71,11 +75,14 @@ func TestALabelThatAnAgentStatesLeavesItsOwnMemberOut(t *testing.T) {
 			[]string{"mallory : tier=none"}, stages, "", "every member that is picked has to be in a stage, and no stage selects: mallory",
 		},
 		"an order that is none, by its agent": {
-			[]string{"oslo tier=prod order=1", "mallory tier=prod : order=first"}, []api.ContentStage{sorted},
+			[]string{"oslo tier=prod order=1", "mallory tier=prod : order=first"},
+			[]api.ContentStage{sorted},
 			`is in stage prod, which is sorted by integers, by label order="first", which its agent alone states`, "",
 		},
 		"an order that is none, by people": {
-			[]string{"oslo tier=prod order=1", "mallory tier=prod order=first"}, []api.ContentStage{sorted}, "",
+			[]string{"oslo tier=prod order=1", "mallory tier=prod order=first"},
+			[]api.ContentStage{sorted},
+			"",
 			`stage prod is sorted by label order, which has to be an integer on: mallory ("first")`,
 		},
 	} {
