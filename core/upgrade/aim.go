@@ -123,8 +123,8 @@ func (p *profiler) publishedAfter(at time.Time) bool {
 	return false
 }
 
-// everywhere reports whether the regions that people wrote of the selected members have what the channel stands for; where
-// they wrote none, whether those of most members do (A67). A region that the catalog lists nothing for keeps nobody waiting.
+// everywhere reports whether the regions of the selected members have what the channel stands for: those that people wrote, and,
+// where these are not more than half, of the others all but a fifth (A67). A region that the catalog lists nothing for keeps nobody waiting.
 func (p *profiler) everywhere() bool {
 	strategy := p.strategy()
 	picked, err := selectMembers(&strategy, p.in.View.Fleet)
@@ -143,10 +143,8 @@ func (p *profiler) everywhere() bool {
 		lacks := catalog.Knows(region) && !catalog.Has(region, v)
 		of.count(isVersion && lacks || !isVersion && !p.hasImages(m, region))
 	}
-	if written.members > 0 {
-		return written.lacking == 0
-	}
-	return stated.members == 0 || 2*stated.lacking < stated.members
+	all := written.members + stated.members
+	return written.lacking == 0 && (written.members > stated.members || version.Spares(stated.lacking, all))
 }
 
 // tally counts members, and those that lack something.

@@ -158,7 +158,7 @@ func (c *creation) catalogVersion(v version.Version) *api.Refusal {
 		unknown.Message += ": " + phrase.Enumerate(released)
 	}
 	if v.Alias {
-		if _, ok := c.view.Catalog.Alias(v, nil); !ok {
+		if _, ok := c.view.Catalog.Alias(v, version.Voters{}); !ok {
 			return unknown
 		}
 		return nil

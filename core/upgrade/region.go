@@ -1,7 +1,6 @@
 package upgrade
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -32,52 +31,42 @@ func (m *Member) writtenRegion(catalog *version.Catalog) string {
 	return ""
 }
 
-// patch binds the alias of a minor to the patch that the members whose region people wrote can have. Without such members it is
-// the newest that most can have (A67).
+// patch binds the alias of a minor to the patch that the members can have.
 func patch(minor version.Version, members []*Member, catalog *version.Catalog) (version.Version, bool) {
-	var written, stated []string
+	var v version.Voters
 	for _, m := range members {
-		stated = append(stated, m.Inventory.Region)
 		if region := m.writtenRegion(catalog); region != "" {
-			written = append(written, region)
+			v.Written = append(v.Written, region)
+		} else {
+			v.Stated = append(v.Stated, m.Inventory.Region)
 		}
 	}
-	if len(written) == 0 {
-		return catalog.AliasOfMost(minor, stated)
-	}
-	return catalog.Alias(minor, written)
+	return catalog.Alias(minor, v)
 }
 
-// images selects for each family the image that the members whose region people wrote can have. Of a family that none of them
-// uses it is the newest that most of the others can have (A67).
+// images selects for each family the image that the members who use it can have.
 func images(members []*Member, catalog *version.Catalog) []api.SelectedImage {
-	var written, stated []version.Place
-	used := map[string]bool{}
+	var places []version.Place
 	for _, m := range members {
-		region := m.writtenRegion(catalog)
-		if region == "" {
-			stated = append(stated, placesOf(m, m.Inventory.Region, catalog)...)
-			continue
-		}
-		for _, p := range placesOf(m, region, catalog) {
-			written, used[p.Family] = append(written, p), true
-		}
+		places = append(places, placesOf(m, catalog)...)
 	}
-	stated = slices.DeleteFunc(stated, func(p version.Place) bool { return used[p.Family] })
-	selected := append(catalog.Consistent(written), catalog.ConsistentOfMost(stated)...)
-	slices.SortFunc(selected, func(a, b api.SelectedImage) int { return cmp.Compare(a.Family, b.Family) })
-	return selected
+	return catalog.Consistent(places)
 }
 
-// placesOf are the families that a member uses, in a region, each once, however many pools it states. A member whose region
+// placesOf are the families that a member uses in its region, each once, however many pools it states. A member whose region
 // has no image for one of its pools is left out of the run, so it narrows nothing for the others.
-func placesOf(m *Member, region string, catalog *version.Catalog) []version.Place {
+func placesOf(m *Member, catalog *version.Catalog) []version.Place {
+	region := m.writtenRegion(catalog)
+	stated := region == ""
+	if stated {
+		region = m.Inventory.Region
+	}
 	var places []version.Place
 	for _, family := range m.families() {
 		if !catalog.HasFamily(region, family) {
 			return nil
 		}
-		places = append(places, version.Place{Region: region, Family: family})
+		places = append(places, version.Place{Region: region, Family: family, Stated: stated})
 	}
 	return places
 }
@@ -97,17 +86,18 @@ func (e *engine) regionWritten(c *candidate, m *moves) *stage.Verdict {
 	if len(validation.IsValidLabelValue(region)) > 0 {
 		value = "REGION"
 	}
-	return stage.Skip(api.ReasonRegionNotWritten, "the VersionCatalog does not list %s%s, which its agent alone states: correct it there, or write where the member is: "+
-		"flotilla label member %s %s=%s --overwrite; then: flotilla run rerun %s --members %s", lacks, inRegion(region), c.member.Name, labelRegion, value, e.Status.Run, c.member.Name)
+	return stage.Skip(api.ReasonRegionNotWritten, "the VersionCatalog does not list %s%s, which its agent alone states: if the member is elsewhere, correct that at the agent, then: "+
+		"flotilla run rerun %s --members %s; if it is there: flotilla label member %s %s=%s --overwrite, and another run counts it", lacks, inRegion(region), e.Status.Run, c.member.Name, c.member.Name, labelRegion, value)
 }
 
-// lacksChosen is what the run chose for all members and a region does not have; empty where it has all, or a person chose.
+// lacksChosen is what the run, or the profile that made it, chose for all members and a region does not have; empty where it has
+// all, or a person chose.
 func (e *engine) lacksChosen(region string, m *moves) string {
 	asked, _ := version.Parse(e.run.Spec.Upgrade.KubernetesVersion)
-	if asked.Alias && (m.controlPlane || m.poolVersions) && !e.view.Catalog.Has(region, e.goal.version) {
+	if (asked.Alias || e.goal.auto) && (m.controlPlane || m.poolVersions) && !e.view.Catalog.Has(region, e.goal.version) {
 		return "Kubernetes " + e.goal.version.String()
 	}
-	if e.goal.images != api.ImagesConsistent {
+	if e.goal.images != api.ImagesConsistent && !e.goal.auto {
 		return ""
 	}
 	for i := range m.pools {

@@ -177,36 +177,44 @@ func (c *Catalog) Latest(region, family string) (Image, bool) {
 }
 
 // Place is a family of images that a member uses in its region.
-type Place struct{ Region, Family string }
-
-// Consistent selects for each family of the places the newest image that all of them can have. Where there is none it
-// is the newest that most can have, if that is more than half, else the zero Image. The result is sorted by family.
-func (c *Catalog) Consistent(places []Place) []api.SelectedImage { return c.consistent(places, agreed) }
-
-// ConsistentOfMost selects for each family of the places the newest image that more than half of them can have, else the zero
-// Image. The result is sorted by family.
-func (c *Catalog) ConsistentOfMost(places []Place) []api.SelectedImage {
-	return c.consistent(places, ofMost)
+type Place struct {
+	Region, Family string
+	// Stated is set where only the agent of the member states the region.
+	Stated bool
 }
 
-// choice returns which of the offers, the newest first, is chosen for members, given the region of each; -1 for none.
-type choice func(offers []map[string]bool, regions []string) int
+// Voters are the regions of the members for which something is chosen, one for each member.
+type Voters struct {
+	// Written are those that people wrote, Stated those that agents alone state.
+	Written, Stated []string
+}
 
-func (c *Catalog) consistent(places []Place, choose choice) []api.SelectedImage {
-	regions := map[string][]string{}
+// Spares says that of all members so many may be left aside whose agents alone state regions that are behind (A67).
+func Spares(behind, all int) bool { return 5*behind <= all }
+
+// Consistent selects for each family of the places the newest image that all of them can have, as agreed says, else the zero
+// Image. The result is sorted by family.
+func (c *Catalog) Consistent(places []Place) []api.SelectedImage {
+	voters := map[string]Voters{}
 	for _, p := range places {
-		regions[p.Family] = append(regions[p.Family], p.Region)
+		v := voters[p.Family]
+		if p.Stated {
+			v.Stated = append(v.Stated, p.Region)
+		} else {
+			v.Written = append(v.Written, p.Region)
+		}
+		voters[p.Family] = v
 	}
-	out := make([]api.SelectedImage, 0, len(regions))
-	for family, in := range regions {
-		out = append(out, api.SelectedImage{Family: family, Version: c.common(family, in, choose).Version})
+	out := make([]api.SelectedImage, 0, len(voters))
+	for family, v := range voters {
+		out = append(out, api.SelectedImage{Family: family, Version: c.common(family, v).Version})
 	}
 	slices.SortFunc(out, func(a, b api.SelectedImage) int { return cmp.Compare(a.Family, b.Family) })
 	return out
 }
 
-// common returns the image of a family that is chosen.
-func (c *Catalog) common(family string, regions []string, choose choice) Image {
+// common returns the image of a family that is agreed on.
+func (c *Catalog) common(family string, v Voters) Image {
 	if c == nil {
 		return Image{}
 	}
@@ -216,32 +224,38 @@ func (c *Catalog) common(family string, regions []string, choose choice) Image {
 	for i := range list {
 		offers[i] = list[i].regions
 	}
-	if i := choose(offers, regions); i >= 0 {
+	if i := agreed(offers, v); i >= 0 {
 		return list[i].Image
 	}
 	return Image{}
 }
 
-// agreed returns which of the offers most members can have, given the region of each, and the first of several; -1
-// where these are not more than half. A member in whose region nothing is offered can have none of them, so it has no
-// say in what the others get.
-func agreed(offers []map[string]bool, regions []string) int {
+// agreed returns which of the offers, the newest first, is chosen; -1 for none. It is the first that all members can have (A66),
+// or else the one that most can have; -1 where these are not more than half. A member in whose region nothing is offered can have none of
+// them, so it has no say in what the others get. Written regions choose alone where they are more than half. Otherwise all
+// do, and a fifth of the members may lack the choice, if only their agents state where they are (A67).
+func agreed(offers []map[string]bool, v Voters) int {
+	regions, everywhere := v.Written, anywhere(offers)
+	if len(v.Written) <= len(v.Stated) {
+		regions = slices.Concat(v.Written, v.Stated)
+		all, written := served(everywhere, regions), served(everywhere, v.Written)
+		sparing := func(has map[string]bool) bool {
+			return served(has, v.Written) == written && Spares(all-served(has, regions), all)
+		}
+		if i := slices.IndexFunc(offers, sparing); all > 0 && i >= 0 {
+			return i
+		}
+	}
 	best, most := -1, 0
 	for i, has := range offers {
 		if n := served(has, regions); n > most {
 			best, most = i, n
 		}
 	}
-	if 2*most <= served(anywhere(offers), regions) {
+	if 2*most <= served(everywhere, regions) {
 		return -1
 	}
 	return best
-}
-
-// ofMost returns the first of the offers that more than half of the members can have, given the region of each; -1 for none.
-func ofMost(offers []map[string]bool, regions []string) int {
-	all := served(anywhere(offers), regions)
-	return slices.IndexFunc(offers, func(has map[string]bool) bool { return 2*served(has, regions) > all })
 }
 
 // served counts the members whose region has something.
@@ -263,20 +277,9 @@ func anywhere(offers []map[string]bool) map[string]bool {
 	return all
 }
 
-// Alias binds a minor to a version: its newest GA patch that all members can have, given the region of each, else the
-// newest that most can have, if that is more than half, else its newest GA patch anywhere. False when the minor has no
-// GA patch.
-func (c *Catalog) Alias(minor Version, regions []string) (Version, bool) {
-	return c.alias(minor, regions, agreed)
-}
-
-// AliasOfMost binds a minor to its newest GA patch that more than half of the members can have, given the region of each, else
-// to its newest GA patch anywhere. False when the minor has no GA patch.
-func (c *Catalog) AliasOfMost(minor Version, regions []string) (Version, bool) {
-	return c.alias(minor, regions, ofMost)
-}
-
-func (c *Catalog) alias(minor Version, regions []string, choose choice) (Version, bool) {
+// Alias binds a minor to a version: its newest GA patch that all members can have, as agreed says, else its newest GA patch
+// anywhere. False when the minor has no GA patch.
+func (c *Catalog) Alias(minor Version, v Voters) (Version, bool) {
 	if c == nil {
 		return Version{}, false
 	}
@@ -290,7 +293,7 @@ func (c *Catalog) alias(minor Version, regions []string, choose choice) (Version
 	if len(patches) == 0 {
 		return Version{}, false
 	}
-	return patches[max(0, choose(offers, regions))], true
+	return patches[max(0, agreed(offers, v))], true
 }
 
 // Minors returns the minors of released versions, "1.29", ascending. LTS minors count; previews do not.

@@ -1,6 +1,7 @@
 package version_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -157,9 +158,54 @@ func TestOneRegionDoesNotChooseForTheOthers(t *testing.T) {
 			}
 			require.Equal(t, want, catalog(c.offers).Consistent(places))
 			minor, _ := version.Parse("1.29")
-			patch, found := catalog(c.offers).Alias(minor, c.regions)
+			patch, found := catalog(c.offers).Alias(minor, version.Voters{Written: c.regions})
 			require.True(t, found)
 			require.Equal(t, "1.29."+c.patch, patch.String())
+		})
+	}
+}
+
+// A67: written regions choose alone where they are more than half. Otherwise all do, but for a fifth of the members, whose agents
+// alone state a region that is behind.
+func TestWhatAgentsStateChoosesLittle(t *testing.T) {
+	spec := &api.VersionCatalogSpec{}
+	for patch, regions := range map[string][]string{"4": {"new", "old"}, "9": {"new"}} {
+		spec.NodeImages = append(spec.NodeImages, api.NodeImageRelease{Family: "U", Version: "202401.0" + patch + ".0", Regions: regions})
+		spec.Kubernetes = append(spec.Kubernetes, api.KubernetesRelease{Version: "1.29." + patch, State: api.ReleaseGA, Regions: regions})
+	}
+	catalog, err := version.NewCatalog(spec)
+	require.NoError(t, err)
+	minor, _ := version.Parse("1.29")
+	of := func(n int, region string) []string { return slices.Repeat([]string{region}, n) }
+	for name, c := range map[string]struct {
+		written, stated []string
+		patch           string
+	}{
+		"one of five":                            {nil, append(of(4, "new"), "old"), "9"},
+		"one of four":                            {nil, append(of(3, "new"), "old"), "4"},
+		"two of nine":                            {nil, append(of(7, "new"), of(2, "old")...), "4"},
+		"two of ten":                             {nil, append(of(8, "new"), of(2, "old")...), "9"},
+		"one of five, and some of no region":     {nil, append(of(4, "new"), "old", "nowhere", "nowhere"), "9"},
+		"one of four, and some of no region":     {nil, append(of(3, "new"), "old", "nowhere", "nowhere"), "4"},
+		"one of five that is written":            {of(1, "old"), of(4, "new"), "4"},
+		"most of them, one of theirs is written": {of(1, "new"), of(10, "old"), "4"},
+		"one that is written, of many":           {of(1, "new"), append(of(8, "new"), "old"), "9"},
+		"written against one":                    {of(2, "new"), of(1, "old"), "9"},
+		"written against fewer":                  {of(3, "new"), of(2, "old"), "9"},
+		"written against as many":                {of(2, "new"), of(2, "old"), "4"},
+		"written against fewer that are ahead":   {of(3, "old"), of(2, "new"), "4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			patch, _ := catalog.Alias(minor, version.Voters{Written: c.written, Stated: c.stated})
+			require.Equal(t, "1.29."+c.patch, patch.String())
+			var places []version.Place
+			for _, region := range c.written {
+				places = append(places, version.Place{Region: region, Family: "U"})
+			}
+			for _, region := range c.stated {
+				places = append(places, version.Place{Region: region, Family: "U", Stated: true})
+			}
+			require.Equal(t, []api.SelectedImage{{Family: "U", Version: "202401.0" + c.patch + ".0"}}, catalog.Consistent(places))
 		})
 	}
 }

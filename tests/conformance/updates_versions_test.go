@@ -80,7 +80,7 @@ func versionAnswer(t *testing.T, c versionCase) map[string]any {
 		}
 		return versionOrNull(catalog.ChannelTarget(c.Input.Channel, minor, c.Input.LongTermSupport))
 	case "alias":
-		return versionOrNull(catalog.Alias(parsed(t, c.Input.Requested), c.Input.Regions))
+		return versionOrNull(catalog.Alias(parsed(t, c.Input.Requested), version.Voters{Written: c.Input.Regions}))
 	case "latest":
 		image, ok := catalog.Latest(c.Input.Region, c.Input.Family)
 		if !ok {
