@@ -107,10 +107,10 @@ test-elsewhen: ## Run the tests that read a clock at other moments, or at those 
 test-elsewhen-short: ## Run what runs concurrently under the race detector, at one other moment
 	FLOTILLA_ELSEWHEN=$(MOMENT_SHORT) $(MAKE) --no-print-directory race
 
-# The core starts no goroutine, so it cannot race.
+# The core starts no goroutine: of it only the fleet, on which many decide at once, could race.
 .PHONY: race
-race: ## Run the tests of agent, bus and hub under the race detector
-	CGO_ENABLED=1 $(GOTEST) -race -count=1 -p=3 -timeout=20m ./agent/... ./bus/... ./hub/...
+race: ## Run the tests of agent, bus, hub and what decisions share under the race detector
+	CGO_ENABLED=1 $(GOTEST) -race -count=1 -p=3 -timeout=20m ./core/schedule ./agent/... ./bus/... ./hub/...
 
 # Recorded decisions are the core's; documents, the command line, the demo and campaigns of faults run programs, which are built
 # without the detector; and what is measured is not measured under it.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -27,18 +26,6 @@ func AgentLabelsOf(mc *MemberCluster, labels map[string]string) AgentLabels {
 		a.Allowed = strings.Split(text, ",")
 	}
 	return a
-}
-
-// Written are the labels without those that the agent states.
-func (a *AgentLabels) Written(labels map[string]string) map[string]string {
-	if len(a.Stated) == 0 {
-		return labels
-	}
-	written := maps.Clone(labels)
-	for _, key := range a.Stated {
-		delete(written, key)
-	}
-	return written
 }
 
 // Decides reports whether the agent decides a label: it states it, or may state it while the member has none.

@@ -12,20 +12,42 @@ import (
 // ReasonTooManyOffered is of more labels or properties in a heartbeat than count.
 const ReasonTooManyOffered = "TooManyOffered"
 
-// mostOffered is how many labels and how many properties of a heartbeat count, the first by name. Labels that people
-// write count beside them.
+// mostOffered is how many labels and how many properties of a heartbeat count: those that the agent may state, and those that
+// every agent states, before all others, and the first by name. Labels that people write count beside them.
 const mostOffered = 256
 
-// counting are those of what a member offers that count.
-func counting(offered map[string]string) map[string]string {
+// counting are those of what a member offers that count, of which some come before all others.
+func counting(offered map[string]string, comesFirst func(name string) bool) map[string]string {
 	if len(offered) <= mostOffered {
 		return offered
 	}
+	names := slices.Sorted(maps.Keys(offered))
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch first := comesFirst(a); {
+		case first == comesFirst(b):
+			return 0
+		case first:
+			return -1
+		default:
+			return 1
+		}
+	})
 	out := make(map[string]string, mostOffered)
-	for _, name := range slices.Sorted(maps.Keys(offered))[:mostOffered] {
+	for _, name := range names[:mostOffered] {
 		out[name] = offered[name]
 	}
 	return out
+}
+
+// mayState says which labels the agent of a member may state.
+func mayState(spec *api.MemberCluster) func(string) bool {
+	allowed := allowedKeys(spec)
+	return func(key string) bool { return api.AllowsLabel(allowed, key) }
+}
+
+// everyAgentStates says which properties agents measure by themselves.
+func everyAgentStates(name string) bool {
+	return name == api.PropertyNodeCount || strings.HasPrefix(name, api.PropertyResourcePrefix)
 }
 
 // excessOf says how many labels and properties are offered, nil where all of them count.

@@ -70,3 +70,19 @@ func TestWhatIsOfferedBeyondTheBoundIsLeftOutAndToldOfOnce(t *testing.T) {
 	in = after(t, in, time.Minute, func(in *Input) { in.Heartbeat.Labels = numbered(mostOffered + 1) })
 	require.Len(t, excesses(Record(in)), 1, "it was well meanwhile")
 }
+
+// Labels that the agent may state, and properties that every agent measures, count before others, whatever their names.
+func TestWhatCountsOfTooMuchIsWhatIsOfUse(t *testing.T) {
+	in := after(t, member(nil), time.Second, func(in *Input) {
+		spec := *in.Spec
+		spec.Annotations = map[string]string{api.AnnotationAgentLabels: "zone"}
+		in.Spec = &spec
+		in.Heartbeat.Labels, in.Heartbeat.Properties = numbered(3000), numbered(3000)
+		in.Heartbeat.Labels["zone"], in.Heartbeat.Properties["resources.kubernetes-fleet.io/total-cpu"] = "a", "12"
+	})
+	p := Record(in)
+	require.Equal(t, "a", p.Record.Labels["zone"])
+	require.Equal(t, numbered(mostOffered-1), p.Record.OfferedLabels)
+	require.Equal(t, "12", p.Record.Properties["resources.kubernetes-fleet.io/total-cpu"])
+	require.Len(t, p.Record.Properties, mostOffered)
+}

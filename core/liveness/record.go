@@ -142,7 +142,7 @@ func (in *Input) hear(r *api.MemberRecord) (offered map[string]string) {
 		r.LastSeen = metav1.NewTime(in.lastSeen()).Rfc3339Copy()
 	}
 	properties := Properties(h.Properties)
-	r.Properties, r.Excess = counting(properties), excessOf(h.Labels, properties)
+	r.Properties, r.Excess = counting(properties, everyAgentStates), excessOf(h.Labels, properties)
 	r.Namespaces = slices.Sorted(slices.Values(h.Namespaces))
 	r.AgentVersion, r.AgentLevel = h.AgentVersion, h.Level
 	r.KubernetesVersion, r.Nodes = h.KubernetesVersion, h.Nodes
@@ -151,7 +151,7 @@ func (in *Input) hear(r *api.MemberRecord) (offered map[string]string) {
 	r.Renewal = h.Renewal
 	r.Forbidden = slices.Sorted(slices.Values(h.Forbidden))
 	r.Misnamed = misnamed
-	return counting(h.Labels)
+	return counting(h.Labels, mayState(in.Spec))
 }
 
 // difference grades a change of a record.

@@ -63,12 +63,7 @@ func saidText(of map[string]string, key string) string {
 // TellLeftOut notes whom a run leaves out, and warns of it. What was noted before does not hold any more.
 func TellLeftOut(status *api.UpdateRunStatus, out []api.LeftOut) {
 	slices.SortFunc(out, func(a, b api.LeftOut) int { return strings.Compare(a.Member, b.Member) })
-	var told []string
-	for _, warning := range status.Warnings {
-		if !strings.HasPrefix(warning, leftOutPrefix) {
-			told = append(told, warning)
-		}
-	}
+	told := warnings(status, false)
 	var more []string
 	for i := range out {
 		if i < mostLeftOutWarned {
@@ -81,6 +76,21 @@ func TellLeftOut(status *api.UpdateRunStatus, out []api.LeftOut) {
 		told = append(told, leftOutPrefix+"the same of "+phrase.Enumerate(more))
 	}
 	status.Warnings, status.LeftOut = told, slices.Clip(out[:min(len(out), mostLeftOut)])
+}
+
+// AdoptLeftOut has a run leave out whom the one that is made anew leaves out, and nobody else.
+func AdoptLeftOut(status, fresh *api.UpdateRunStatus) {
+	status.Warnings, status.LeftOut = append(warnings(status, false), warnings(fresh, true)...), fresh.LeftOut
+}
+
+// warnings are those about members that are left out, or all others.
+func warnings(status *api.UpdateRunStatus, ofLeftOut bool) (out []string) {
+	for _, warning := range status.Warnings {
+		if strings.HasPrefix(warning, leftOutPrefix) == ofLeftOut {
+			out = append(out, warning)
+		}
+	}
+	return out
 }
 
 // LeftOutEvents are those about members that a run leaves out and did not before; was is nil for a new one.

@@ -46,7 +46,7 @@ func (e *engine) Begin() *api.Refusal {
 			e.Status.Warnings = append(slices.Clip(e.Status.Warnings), warning)
 		}
 	}
-	stage.TellLeftOut(&e.Status, fresh.LeftOut)
+	stage.AdoptLeftOut(&e.Status, &fresh)
 	if len(fresh.Stages) != len(e.Status.Stages) || sameMembers(fresh.Stages, e.Status.Stages) {
 		return nil
 	}

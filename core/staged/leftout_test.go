@@ -1,6 +1,7 @@
 package staged_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,12 @@ func TestALabelThatAnAgentStatesLeavesItsOwnMemberOut(t *testing.T) {
 	has := func(name, key string) api.ContentStage {
 		return api.ContentStage{Name: name, LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpExists}}}}
 	}
+	lacks := func(name, tier string) api.ContentStage {
+		return api.ContentStage{Name: name, LabelSelector: &metav1.LabelSelector{
+			MatchLabels:      map[string]string{"env": "live"},
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpNotIn, Values: []string{tier}}},
+		}}
+	}
 	order := "order"
 	sorted := by("prod", "prod")
 	sorted.SortingLabelKey = &order
@@ -46,6 +53,11 @@ func TestALabelThatAnAgentStatesLeavesItsOwnMemberOut(t *testing.T) {
 			[]string{"oslo tier=canary", "mallory tier=prod : edge=yes"},
 			stages,
 			`is in stages prod and edge by label edge="yes", which its agent alone states: correct that at the agent, or write it: flotilla label member mallory edge=VALUE`, "",
+		},
+		"two stages, by a value that neither leaves out": {
+			[]string{"oslo tier=canary", "mallory env=live : tier=other"},
+			[]api.ContentStage{by("canary", "canary"), lacks("front", "back"), lacks("back", "front")},
+			`is in stages front and back by label tier="other", which its agent alone states`, "",
 		},
 		"two stages, by people": {
 			[]string{"oslo tier=canary", "mallory tier=prod edge=yes"}, stages, "", "a member can be in one stage only: mallory (prod and edge)",
@@ -136,6 +148,27 @@ func TestWhoIsLeftOutIsLookedAtAgainAtTheFirstStart(t *testing.T) {
 	require.Len(t, w.status.LeftOut, 1)
 	require.NotContains(t, strings.Join(w.status.Warnings, "\n"), "LeftOut: member mallory")
 	requireLeftOut(t, w.events, "oslo")
+}
+
+// D31: of many that are left out all are named or counted in the warnings, also once the run began.
+func TestManyThatAreLeftOutAreAllCounted(t *testing.T) {
+	written := []string{"oslo tier=prod"}
+	for i := range 60 {
+		written = append(written, fmt.Sprintf("m%02d", i))
+	}
+	w := newWorld(t, written...)
+	w.strategy(by("prod", "prod"))
+	for i := range 60 {
+		w.stated(fmt.Sprintf("m%02d", i), "tier=none")
+	}
+	w.create()
+	created := strings.Join(w.status.Warnings, "\n")
+	require.Equal(t, 10, strings.Count(created, "LeftOut: member "))
+	require.Contains(t, created, "LeftOut: the same of m10, m11, ")
+	require.Contains(t, created, "and 30 more")
+	w.wants(api.RunRun)
+	w.after(time.Minute, "oslo")
+	require.Equal(t, created, strings.Join(w.status.Warnings, "\n"))
 }
 
 // requireLeftOut finds one Warning with the reason LeftOut, about a member.

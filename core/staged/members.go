@@ -41,7 +41,8 @@ func (v *View) distribute(run string, stages []api.ContentStage) ([][]api.Member
 			p.place(name, &m, true)
 		}
 	}
-	if len(p.left) > 0 && p.placed == 0 {
+	deselected := v.deselected(bound)
+	if len(p.left) > 0 && p.placed+len(deselected) == 0 {
 		for _, left := range p.left {
 			m, _ := v.Member(left.Member)
 			p.place(left.Member, &m, false)
@@ -50,7 +51,7 @@ func (v *View) distribute(run string, stages []api.ContentStage) ([][]api.Member
 	if refusal := p.refuse(); refusal != nil {
 		return nil, nil, refusal
 	}
-	p.members[len(stages)] = v.deselected(bound)
+	p.members[len(stages)] = deselected
 	return p.members, p.left, nil
 }
 
@@ -74,8 +75,7 @@ func (p *placing) place(name string, m *Member, mayLeave bool) {
 	first := &p.stages[in[0]]
 	if len(in) > 1 {
 		both := []labels.Selector{p.selectors[in[0]], p.selectors[in[1]]}
-		byPeople := len(p.stagesOf(m.Agent.Written(m.Labels))) > 1
-		if byPeople || !leaves(fmt.Sprintf("is in stages %s and %s", first.Name, p.stages[in[1]].Name), stage.Keys(both...)) {
+		if p.byPeople(m, in) > 1 || !leaves(fmt.Sprintf("is in stages %s and %s", first.Name, p.stages[in[1]].Name), stage.Keys(both...)) {
 			p.several = append(p.several, fmt.Sprintf("%s (%s and %s)", name, first.Name, p.stages[in[1]].Name))
 		}
 		return
@@ -93,6 +93,16 @@ func (p *placing) place(name string, m *Member, mayLeave bool) {
 	}
 	p.members[in[0]] = append(p.members[in[0]], member)
 	p.placed++
+}
+
+// byPeople counts those of the stages that select a member by labels of which its agent decides none.
+func (p *placing) byPeople(m *Member, in []int) (n int) {
+	for _, i := range in {
+		if !slices.ContainsFunc(stage.Keys(p.selectors[i]), func(key string) bool { return m.Agent.Decides(m.Labels, key) }) {
+			n++
+		}
+	}
+	return n
 }
 
 // refuse says why the members cannot be put into stages, nil when they can.

@@ -25,15 +25,9 @@ func (p *place) keys() []string {
 	return keys
 }
 
-// written reports whether a member is in the group by the labels that people wrote.
-func (p *place) written(m *Member, of labels.Set) bool {
-	if p.inStage != nil && !p.inStage.Matches(of) {
-		return false
-	}
-	if p.inGroup != nil {
-		return p.inGroup.Matches(of)
-	}
-	return m.Group == p.group && !slices.Contains(m.Agent.Stated, api.LabelUpdateGroup)
+// byAgent reports whether the agent of a member decides any of the labels that put it into the group.
+func (p *place) byAgent(m *Member) bool {
+	return slices.ContainsFunc(p.keys(), func(key string) bool { return m.Agent.Decides(m.Labels, key) })
 }
 
 // settle has each member in one group at most. Those that several select are left out where that comes of labels that their
@@ -95,14 +89,11 @@ func (s *selection) without(gone map[string]bool) (n int) {
 	return n
 }
 
-// doubledByAgent reports whether the labels that people wrote put a member into one of its groups at most.
+// doubledByAgent reports whether people decide alone for one of the groups of a member at most that it is in it.
 func doubledByAgent(m *Member, in []*place) bool {
-	if len(m.Agent.Stated) == 0 {
-		return false
-	}
-	n, written := 0, labels.Set(m.Agent.Written(m.Labels))
+	n := 0
 	for _, p := range in {
-		if p.written(m, written) {
+		if !p.byAgent(m) {
 			n++
 		}
 	}
@@ -112,6 +103,6 @@ func doubledByAgent(m *Member, in []*place) bool {
 func leaveOut(m *Member, in []*place) api.LeftOut {
 	keys := append(in[0].keys(), in[1].keys()...)
 	slices.Sort(keys)
-	keys = slices.DeleteFunc(slices.Compact(keys), func(key string) bool { return !slices.Contains(m.Agent.Stated, key) })
+	keys = slices.DeleteFunc(slices.Compact(keys), func(key string) bool { return !m.Agent.Decides(m.Labels, key) })
 	return stage.LeaveOut(m.Name, fmt.Sprintf("is in groups %s and %s", in[0].group, in[1].group), m.Labels, keys)
 }
