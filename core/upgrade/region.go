@@ -86,8 +86,8 @@ func (e *engine) regionWritten(c *candidate, m *moves) *stage.Verdict {
 	if len(validation.IsValidLabelValue(region)) > 0 {
 		value = "REGION"
 	}
-	return stage.Skip(api.ReasonRegionNotWritten, "the VersionCatalog does not list %s%s, which its agent alone states: if the member is elsewhere, correct that at the agent, then: "+
-		"flotilla run rerun %s --members %s; if it is there: flotilla label member %s %s=%s --overwrite, and another run counts it", lacks, inRegion(region), e.Status.Run, c.member.Name, c.member.Name, labelRegion, value)
+	return stage.Skip(api.ReasonRegionNotWritten, "the VersionCatalog does not list %s%s, which its agent alone states: if the member is elsewhere, correct that at the agent, then: flotilla run rerun "+
+		"%s --members %s; if it is there: flotilla label member %s %s=%s --overwrite, and another run counts it", lacks, inRegion(region), e.Status.Run, c.member.Name, c.member.Name, labelRegion, value)
 }
 
 // lacksChosen is what the run, or the profile that made it, chose for all members and a region does not have; empty where it has
