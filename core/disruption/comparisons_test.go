@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/core/simulate"
@@ -23,16 +24,40 @@ func waitingFor(s *simulate.State, pods int, label string) *simulate.State {
 	return s
 }
 
+// gpusWanted adds pods that wait for a GPU, of which there is none.
+func gpusWanted(s *simulate.State, pods int) *simulate.State {
+	for i := range pods {
+		p := simulatetest.Pod(fmt.Sprint("gpu", i), 100, func(p *api.PodState) { p.Requests["nvidia.com/gpu"] = 1 })
+		s.Cluster.Pending = append(s.Cluster.Pending, s.Cluster.NewPod(&p))
+	}
+	return s
+}
+
+// budgeted adds PodDisruptionBudgets in the namespace of all pods, which cover none.
+func budgeted(s *simulate.State, budgets int) *simulate.State {
+	one := simulatetest.Pod("any", 0)
+	inventory := &api.NodeInventory{}
+	for i := range budgets {
+		inventory.Budgets = append(inventory.Budgets, api.PodBudget{
+			Name: fmt.Sprint("b", i), Namespace: one.Namespace, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprint("of", i)}},
+		})
+	}
+	s.Cluster.SetInventory(inventory)
+	return s
+}
+
 // A member that states so much that a decision about it would take minutes is left alone, and says why. What it takes is
 // counted, not measured: the largest members that decisions are measured on stay far below (H37).
 func TestAMemberThatTakesTooManyComparisons(t *testing.T) {
 	mixed := simulatetest.Mixed(2000, 500, true, 1).State()
 	for name, s := range map[string]*simulate.State{
-		"slack":           benchState(2000, false),
-		"packed":          benchState(2000, true),
-		"packed, mixed":   mixed,
-		"a hundred wait":  waitingFor(benchState(2000, true), 100, "zone-of-nobody"),
-		"110 pods a node": crowdedState(2000, 110),
+		"slack":              benchState(2000, false),
+		"packed":             benchState(2000, true),
+		"packed, mixed":      mixed,
+		"a hundred wait":     waitingFor(benchState(2000, true), 100, "zone-of-nobody"),
+		"110 pods a node":    crowdedState(2000, 110),
+		"200 wait for a GPU": gpusWanted(simulatetest.Mixed(2000, 500, true, 1).State(), 200),
+		"300 budgets":        budgeted(simulatetest.Mixed(2000, 500, true, 1).State(), 300),
 	} {
 		d := begin(s)
 		d.choose()

@@ -132,10 +132,10 @@ func (x *Index) addNodes() {
 		s := n.State
 		n.Pool = x.ByPool[n.Node.Pool]
 		x.Nodes[i], x.ByName[name] = n, n
+		n.Deleting = s.Deleting || s.InstanceTerminating || x.State.Busy[name] // also where the rest is given up: budgets count it
 		if x.Spend(aNode + aPod*len(n.Pods)); x.Stopped() {
 			continue
 		}
-		n.Deleting = s.Deleting || s.InstanceTerminating || x.State.Busy[name]
 		n.taints = x.effectiveTaints(n)
 		x.preferTaints = x.preferTaints || x.State.Cluster.Placing && slices.ContainsFunc(n.taints, prefersNone)
 		n.Settling = n.Pool != nil && s.Managed && s.Initialized && n.Pool.Settling(x.State.Now.Sub(QuietSince(s)))

@@ -10,6 +10,7 @@ type nowhere map[asked]unplaced
 type asked struct {
 	variant *Variant
 	amounts [cluster.BaseResources]int64
+	more    [2]int64 // another resource, by one more than its number, and how much of it
 	leaves  bool // it leaves a node, and goes to none that is not quiet yet
 }
 
@@ -20,7 +21,7 @@ type unplaced struct {
 
 // askedBy is what a pod asks for; false where more than that decides where it may go.
 func askedBy(m *Moving) (asked, bool) {
-	if len(m.State.Ports)+len(m.State.Volumes)+len(m.Requests.More)+len(m.Links.Avoids) > 0 {
+	if len(m.State.Ports)+len(m.State.Volumes)+len(m.Links.Avoids) > 0 || len(m.Requests.More) > 1 {
 		return asked{}, false
 	}
 	for v := m.Links.Variant; v != nil; v = v.Softer {
@@ -28,7 +29,11 @@ func askedBy(m *Moving) (asked, bool) {
 			return asked{}, false
 		}
 	}
-	return asked{m.Links.Variant, m.Requests.Base, m.From != nil && !m.From.Deleting}, true
+	var more [2]int64
+	for _, other := range m.Requests.More {
+		more = [2]int64{int64(other.Index) + 1, other.Amount}
+	}
+	return asked{m.Links.Variant, m.Requests.Base, more, m.From != nil && !m.From.Deleting}, true
 }
 
 // of is why a pod finds no place, as one before it found none; "" where nobody knows.
