@@ -11,7 +11,7 @@ type asked struct {
 	variant *Variant
 	amounts [cluster.BaseResources]int64
 	more    [2]int64 // another resource, by one more than its number, and how much of it
-	leaves  bool // it leaves a node, and goes to none that is not quiet yet
+	leaves  bool     // it leaves a node, and goes to none that is not quiet yet
 }
 
 type unplaced struct {

@@ -45,7 +45,7 @@ func (d *Disruptor) ask(ctx context.Context, m *memberState) {
 	if until := time.Unix(0, m.askedUntil.Swap(now.Add(askedFor).UnixNano())); now.Before(until) {
 		return
 	}
-	ctx, end := d.thinking(ctx)
+	ctx, end := context.WithTimeout(ctx, d.options.Patience)
 	defer end()
 	if next, err := d.pass(ctx, m.name); err == nil && !next.IsZero() {
 		d.queue.AddAt(m.name, next)

@@ -86,7 +86,9 @@ func (d *Disruptor) step(ctx context.Context, m *memberState, deletions []orches
 	began := d.store.Now()
 	out := orchestration.Step(s.in)
 	took := d.store.Now().Sub(began)
-	m.pace.rest(took, d.options.Now())
+	if !s.in.Resting {
+		m.pace.rest(took, d.options.Now())
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err // what was decided may be cut short
 	}

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"flotilla/core/api"
 )
 
 const (
-	// DefaultPatience is how long a request waits for the decisions that are being made about its members.
-	DefaultPatience = 5 * time.Second
+	// DefaultPatience is how long a request waits for the decisions that are being made about its members. Twice that and
+	// DefaultThought are less than the ten seconds after which a client asks again.
+	DefaultPatience = 2 * time.Second
 	// DefaultThought is how long the hub works out what somebody asks about one member.
-	DefaultThought = 20 * time.Second
+	DefaultThought = 5 * time.Second
 )
 
 // turn is a lock that can be waited for with an end; who comes first has it first.
@@ -38,40 +40,56 @@ func (t turn) take(ctx context.Context) error {
 
 func (t turn) give() { <-t }
 
-// patience is the key of the context that bounds how long a request waits for turns.
-type patience struct{}
+// patience is for how much longer a request waits for turns, however many it needs: what it does once it has one does
+// not count.
+type patience struct {
+	now  func() time.Time
+	left atomic.Int64
+}
 
-// patient lets a request wait for turns for so long in all, however many it needs.
-func (d *Disruptor) patient(ctx context.Context) (context.Context, context.CancelFunc) {
-	waiting, over := context.WithTimeout(ctx, d.options.Patience)
-	return context.WithValue(ctx, patience{}, waiting), over
+// patienceKey is where the context of a request has its patience.
+type patienceKey struct{}
+
+// patient lets a request wait for turns for so long in all.
+func (d *Disruptor) patient(ctx context.Context) context.Context {
+	p := &patience{now: d.store.Now}
+	p.left.Store(int64(d.options.Patience))
+	return context.WithValue(ctx, patienceKey{}, p)
 }
 
 // take waits for a turn as long as a request may; what has no patience of its own waits until its context ends.
 func take(ctx context.Context, t turn) error {
-	waiting, bounded := ctx.Value(patience{}).(context.Context)
+	p, bounded := ctx.Value(patienceKey{}).(*patience)
 	if !bounded {
-		waiting = ctx
+		return t.take(ctx)
 	}
-	if err := t.take(waiting); err != nil && ctx.Err() != nil {
+	waiting, over := context.WithTimeout(ctx, time.Duration(p.left.Load()))
+	defer over()
+	began := p.now()
+	err := t.take(waiting)
+	p.left.Add(int64(began.Sub(p.now())))
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
 		return ctx.Err()
-	} else if err != nil {
+	default:
 		return errBusy
 	}
-	return nil
 }
 
 // errBusy says that a turn did not come in time.
 var errBusy = errors.New("a decision is being made")
 
-// decide waits for the turn to look at a member and decide about it, which is given back with give.
+// decide waits for the turn to look at a member and decide about it, which is given back with give. Clients ask again by
+// themselves after CodeUnavailable, and would have as little of it for long.
 func (m *memberState) decide(ctx context.Context) error {
 	err := take(ctx, m.deciding)
 	if !errors.Is(err, errBusy) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, &api.Failure{
-		Code: api.CodeUnavailable, Message: fmt.Sprintf("member %s is being decided about, which takes long: ask again", m.name),
+		Code: api.CodeLimit, Message: fmt.Sprintf("member %s is being decided about, which takes long: ask again", m.name),
 		Next: "flotilla get disruptions -m " + m.name,
 	})
 }
@@ -101,11 +119,14 @@ func (d *Disruptor) thought(asked, thinking context.Context, member string) erro
 	case asked.Err() != nil:
 		return asked.Err()
 	}
-	return &api.Failure{
+	return fmt.Errorf("%w: %w", errThought, &api.Failure{
 		Code: api.CodeLimit, Message: fmt.Sprintf("what was asked about member %s takes longer than %s to work out, and was given up", member, d.options.Thought),
 		Next: "flotilla get nodes -m " + member,
-	}
+	})
 }
+
+// errThought says that what somebody asked was given up.
+var errThought = errors.New("it takes too long to work out")
 
 // ended tells a decision when nobody wants it any more.
 func ended(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }

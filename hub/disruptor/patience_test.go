@@ -3,6 +3,7 @@ package disruptor
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 )
 
 // Whoever asks while a decision about a member is made, however long that takes, is answered: what is about that member
@@ -36,9 +38,10 @@ func TestNobodyWaitsForADecisionWithoutEnd(t *testing.T) {
 		api.VerbDeleteNode: api.DeleteNodeRequest{Member: "berlin", Node: "n1", Request: "r1"},
 	} {
 		t.Run(verb, func(*testing.T) {
-			refusedWith(h, verb, question, api.CodeUnavailable, "member berlin is being decided about, which takes long: ask again")
+			refusedWith(h, verb, question, api.CodeLimit, "member berlin is being decided about, which takes long: ask again")
 		})
 	}
+	refusedWith(h, api.VerbNodes, api.NodesRequest{Node: "n2"}, api.CodeLimit, "member berlin is being decided about")
 	left := []string{"member berlin: left out: it is being decided about, which takes long"}
 	rows, notes := h.listed(t, "")
 	require.Equal(t, []string{"n1 0 true"}, rows)
@@ -62,6 +65,44 @@ func TestWhatIsAskedIsNotWorkedOutWithoutEnd(t *testing.T) {
 	h.ready()
 	refusedWith(h, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin"}, api.CodeLimit, "takes longer than 1ns to work out")
 	refusedWith(h, api.VerbWhyNode, api.WhyNodeRequest{Member: "berlin", Node: "n1"}, api.CodeLimit, "takes longer than 1ns to work out")
+	deleted := answered[api.DeleteNodeResponse](h, api.VerbDeleteNode, api.DeleteNodeRequest{Member: "berlin", Node: "n1", Request: "r1"})
+	require.NotEmpty(t, deleted.Disruption, "it is deleted all the same")
+	require.Equal(t, []string{"where its pods go takes too long to work out"}, deleted.Notes)
+}
+
+// What somebody asks, and what a pass decides, ends with whoever wants it (H38), and a member rests after a decision.
+func TestDecisionsKnowWhoWantsThem(t *testing.T) {
+	o := resting()
+	h := newHarness(t, o, "berlin")
+	h.pool("a", "0")
+	h.nodes("berlin", aNode("n1", "a", 4))
+	h.decided("berlin", "n1", "BudgetSpent")
+	ctx, end := context.WithCancel(bustest.Context(t))
+	require.ErrorIs(t, h.room.lookInto(ctx, "berlin", nil, func(in orchestration.StepInput, _ []string) error {
+		require.False(t, in.State.Ended())
+		end()
+		require.True(t, in.State.Ended())
+		return nil
+	}), context.Canceled)
+	h.stop()
+	m := h.room.roster.get("berlin")
+	require.NotZero(t, m.pace.idle)
+	m.pace = pace{}
+	counted := &countingContext{Context: bustest.Context(t)}
+	_, _, err := h.room.step(counted, m, nil)
+	require.NoError(t, err)
+	require.Greater(t, counted.asked.Load(), int64(1), "Step asks, and step once it is through")
+}
+
+// countingContext counts how often somebody asks whether it ended.
+type countingContext struct {
+	context.Context //nolint:containedctx // it is one
+	asked           atomic.Int64
+}
+
+func (c *countingContext) Err() error {
+	c.asked.Add(1)
+	return c.Context.Err()
 }
 
 // A hub that stops leaves a decision where it is: nothing of it is kept, nor that nothing was found.

@@ -41,9 +41,7 @@ func answering[Q any](d *Disruptor, answer func(context.Context, *Q) (any, error
 		if err := d.ready(); err != nil {
 			return nil, err
 		}
-		ctx, over := d.patient(ctx)
-		defer over()
-		return answer(ctx, &ask)
+		return answer(d.patient(ctx), &ask)
 	}
 }
 
@@ -99,10 +97,14 @@ func (d *Disruptor) answerNodes(ctx context.Context, ask *api.NodesRequest) (any
 	}
 	out := &page{Items: []json.RawMessage{}, limit: ask.Limit}
 	at, after, _ := strings.Cut(ask.Continue, "/")
+	var unknown error
 	for _, member := range members {
 		rows, stale, err := d.nodesOf(ctx, member, ask)
 		if notes, goesOn := skipped(member, err); goesOn && ask.Member == "" {
 			out.Notes = append(out.Notes, notes...)
+			if ask.Node != "" && isBusy(err) {
+				unknown = err
+			}
 			continue
 		}
 		if err != nil {
@@ -122,6 +124,9 @@ func (d *Disruptor) answerNodes(ctx context.Context, ask *api.NodesRequest) (any
 		}
 	}
 	out.Continue = ""
+	if unknown != nil && len(out.Items) == 0 {
+		return nil, unknown // nobody can say that there is no such node
+	}
 	return out, nil
 }
 

@@ -80,6 +80,10 @@ func (a Commands) planFleetNodes(ctx context.Context, o *PlanNodesOptions) error
 		if session.IsNotFound(err) { // it left meanwhile, or is not admitted
 			continue
 		}
+		if why, beyond := session.IsBeyond(err); beyond { // what is about the others is of use without it
+			a.NoteOnce("member " + member + ": left out: " + why)
+			continue
+		}
 		if err != nil {
 			return err
 		}

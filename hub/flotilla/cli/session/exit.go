@@ -88,6 +88,15 @@ func IsNotFound(err error) bool {
 	return ok && f.Code == api.CodeNotFound
 }
 
+// IsBeyond tells an error that says that the hub would take too long to answer, and what it says.
+func IsBeyond(err error) (why string, is bool) {
+	f, ok := errors.AsType[*api.Failure](err)
+	if !ok || f.Code != api.CodeLimit {
+		return "", false
+	}
+	return f.Message, true
+}
+
 func countFaults(f strict.Faults) string {
 	if len(f) == 1 {
 		return "refused: 1 fault"
