@@ -2,6 +2,7 @@ package hostile
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -124,7 +125,10 @@ func TestNobodyWaitsForADecisionWithoutEnd(t *testing.T) {
 	require.NoError(t, ask(api.VerbMemberRevoke, api.MemberRevokeRequest{Name: attacker}, nil))
 	require.NoError(t, ask(api.VerbStatus, nil, nil))
 	for range cap(asked) {
-		t.Log(<-asked)
+		if err := <-asked; err != nil {
+			_, answered := errors.AsType[*api.Failure](err)
+			require.True(t, answered, "a plan is answered, if only with why there is none: %v", err)
+		}
 	}
 	stopped := make(chan struct{})
 	go func() { g.fleet.Hub.Stop(); close(stopped) }()
