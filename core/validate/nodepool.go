@@ -88,8 +88,12 @@ func (fs rules) poolTemplate(t *api.NodePoolTemplate, at *strict.Place) {
 	spec := at.Child("spec")
 	fs.nodeTaints(t.Spec.Taints, spec.Child("taints"))
 	fs.nodeTaints(t.Spec.StartupTaints, spec.Child("startupTaints"))
-	for i := range t.Spec.Requirements {
-		fs.nodeRequirement(&t.Spec.Requirements[i], spec.Child("requirements").Item(i))
+	if n := len(t.Spec.Requirements); n > maxRequirements {
+		fs.Add(spec.Child("requirements"), fmt.Sprintf("a list of %d", n), fmt.Sprintf("at most %d requirements", maxRequirements), nil)
+	} else {
+		for i := range t.Spec.Requirements {
+			fs.nodeRequirement(&t.Spec.Requirements[i], spec.Child("requirements").Item(i))
+		}
 	}
 	fs.poolDuration(t.Spec.ExpireAfter, spec.Child("expireAfter"), true)
 	fs.poolDuration(t.Spec.TerminationGracePeriod, spec.Child("terminationGracePeriod"), false)

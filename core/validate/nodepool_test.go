@@ -203,6 +203,7 @@ func TestNodePoolFaults(t *testing.T) {
 		"minValues above 50":      {requirement(`key: k, operator: Exists, minValues: 51`), "spec.template.spec.requirements[0].minValues", "a number from 1 to 50"},
 		"a bound below zero":      {requirement(`key: k, operator: Gt, values: ["-1"]`), "spec.template.spec.requirements[0].values", "one whole number, 0 or more"},
 		"a bound that is none":    {requirement(`key: k, operator: Lte, values: [many]`), "spec.template.spec.requirements[0].values", "one whole number, 0 or more"},
+		"too many":                {`{template: {spec: {requirements: [` + strings.Repeat("{key: k, operator: Exists},", 101) + `]}}}`, "spec.template.spec.requirements", "at most 100 requirements"},
 		"two bounds":              {requirement(`key: k, operator: Lt, values: ["1", "2"]`), "spec.template.spec.requirements[0].values", "one whole number, 0 or more"},
 		"no bound":                {requirement(`key: k, operator: Gte`), "spec.template.spec.requirements[0].values", "one whole number, 0 or more"},
 		"more nodes than count":   {`{disruption: {budgets: [{nodes: "2147483648"}]}}`, "spec.disruption.budgets[0].nodes", "at most 2147483647 nodes"},

@@ -91,7 +91,10 @@ func (q *Question) selected(members []api.Member) ([]string, *strict.Fault) {
 	refuse := func(found, expected string) *strict.Fault {
 		return &strict.Fault{Kind: strict.FaultValue, Object: "--without-label", Path: q.WithoutLabel, Found: found, Expected: expected}
 	}
-	selector, err := labels.Parse(q.WithoutLabel)
+	selector, err := strict.Selector(q.WithoutLabel)
+	if err != nil && len(q.WithoutLabel) > strict.MostSelector {
+		return nil, &strict.Fault{Kind: strict.FaultValue, Object: "--without-label", Found: "a selector: " + err.Error(), Expected: "a shorter one"}
+	}
 	if err != nil || selector.Empty() {
 		return nil, refuse("no selector", "such as region=eu, region in (eu,us), tier!=gold or !tier")
 	}

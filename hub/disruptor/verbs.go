@@ -14,6 +14,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/orchestration"
 	"flotilla/core/simulate"
+	"flotilla/core/strict"
 )
 
 // pageBytes is how much one page of a list holds before it is compressed; NATS takes 1 MiB.
@@ -87,9 +88,9 @@ func (p *page) note(member, stale, from string) {
 }
 
 func (d *Disruptor) answerNodes(ctx context.Context, ask *api.NodesRequest) (any, error) {
-	selector, err := labels.Parse(ask.LabelSelector)
+	selector, err := strict.Selector(ask.LabelSelector)
 	if err != nil {
-		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("reading label selector %q: %s", ask.LabelSelector, err)}
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("reading label selector %s: %s", strict.Shown(ask.LabelSelector), err)}
 	}
 	members, err := d.asked(ctx, ask.Member, ask.Continue)
 	if err != nil {

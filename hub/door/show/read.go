@@ -15,6 +15,7 @@ import (
 	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/strict"
 	"flotilla/hub/door/records"
 )
 
@@ -117,9 +118,9 @@ func (v *View) List(ctx context.Context, request *api.ListRequest) (any, error) 
 	if err := seeing(request.By, request.ShowSecrets); err != nil {
 		return nil, err
 	}
-	selector, err := labels.Parse(request.LabelSelector)
+	selector, err := strict.Selector(request.LabelSelector)
 	if err != nil {
-		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("reading label selector %q: %s", request.LabelSelector, err)}
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("reading label selector %s: %s", strict.Shown(request.LabelSelector), err)}
 	}
 	items := v.itemsOf(request)
 	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.key(), b.key()) })
