@@ -25,7 +25,7 @@ func TestABudgetThatIsSpentMeanwhile(t *testing.T) {
 	h.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "b", 4))
 	h.stale("berlin", "the member is Unknown")
 	m := h.room.roster.get("berlin")
-	m.deciding.Lock() // the passes are the test's
+	hold(t, m.deciding) // the passes are the test's
 	h.state("berlin", api.MemberReady)
 	bustest.Eventually(t, func() error {
 		if _, state, _, err := h.room.records.labels("berlin"); err != nil || state != api.MemberReady {
@@ -55,7 +55,7 @@ func TestABudgetThatIsSpentMeanwhile(t *testing.T) {
 	require.Empty(t, m.waits())
 	require.Nil(t, m.decision.Load())
 
-	m.deciding.Unlock()
+	m.deciding.Leave()
 	h.room.queue.Add("berlin")
 	h.eventually("berlin", "empty n1 Draining")
 	h.decided("berlin", "n2", "BudgetSpent")

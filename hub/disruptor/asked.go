@@ -60,7 +60,7 @@ func (d *Disruptor) countAll(ctx context.Context) error {
 	if err := take(ctx, d.counting); err != nil {
 		return err
 	}
-	defer d.counting.give()
+	defer d.counting.Leave()
 	if !d.pooled() {
 		d.countedAll = false
 	} else if !d.countedAll {

@@ -23,8 +23,8 @@ import (
 // decodedNodes are those that the view of a member has.
 func (h *harness) decodedNodes(member string) []string {
 	m := h.room.roster.get(member)
-	m.deciding.Lock()
-	defer m.deciding.Unlock()
+	hold(h.t, m.deciding)
+	defer m.deciding.Leave()
 	return m.View.Cluster.Names()
 }
 
@@ -33,8 +33,8 @@ func (h *harness) heldBack(member string, states int) {
 	h.t.Helper()
 	bustest.Eventually(h.t, func() error {
 		m := h.room.roster.get(member)
-		m.deciding.Lock()
-		defer m.deciding.Unlock()
+		hold(h.t, m.deciding)
+		defer m.deciding.Leave()
 		if n := len(m.States); n != states || m.News() {
 			return fmt.Errorf("%d states are held", n)
 		}
@@ -70,8 +70,8 @@ func TestWhatNobodyAsksForStaysAsItIsStored(t *testing.T) {
 	h.nodes("berlin", aNode("n1", "", 4))
 	bustest.Eventually(t, func() error {
 		m := h.room.roster.get("berlin")
-		m.deciding.Lock()
-		defer m.deciding.Unlock()
+		hold(t, m.deciding)
+		defer m.deciding.Leave()
 		if n, _ := m.View.Cluster.Node("n1"); len(n.Pods) > 0 {
 			return fmt.Errorf("node n1 has %d pods: what somebody asks for is kept up to date", len(n.Pods))
 		}
@@ -176,8 +176,8 @@ func TestUnreadableStatesThatNobodyAsksFor(t *testing.T) {
 			require.NoError(t, err)
 			bustest.Eventually(t, func() error {
 				m := h.room.roster.get("berlin")
-				m.deciding.Lock()
-				defer m.deciding.Unlock()
+				hold(t, m.deciding)
+				defer m.deciding.Leave()
 				if s := m.States["n1"]; strings.HasPrefix(string(s.Body.Start(8)), `{"kind"`) {
 					return errors.New("what cannot be read has not come")
 				}
@@ -275,16 +275,16 @@ func TestTheFirstPoolCountsAllMembers(t *testing.T) {
 		h.heldBack(name, 2)
 	}
 	last := h.room.roster.get("m7")
-	last.deciding.Lock()
+	hold(t, last.deciding)
 	h.pool("a", "100%", func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationFleetBudget: "web=1"} })
 	bustest.Eventually(t, func() error {
-		if h.room.counting.TryLock() {
-			defer h.room.counting.Unlock()
+		if isFree(h.room.counting) {
+			defer h.room.counting.Leave()
 			return errors.New("members are not counted")
 		}
 		return nil
 	})
-	last.deciding.Unlock()
+	last.deciding.Leave()
 	for _, name := range names[:7] {
 		h.decided(name, "n1", "BudgetSpent")
 		require.Empty(t, h.record(name).Disruptions)

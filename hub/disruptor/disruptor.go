@@ -108,7 +108,7 @@ type Disruptor struct {
 	awaited      *awaited
 	lines        lines.Bound // of what cannot be read, by member
 	// countedAll says that all members were counted since there are NodePools.
-	counting   turn
+	counting   loop.Turn
 	countedAll bool
 	// written is when the record of each pool was written last.
 	written sync.Map
@@ -135,7 +135,7 @@ func New(store *store.Store, o Options) *Disruptor {
 	}
 	d := &Disruptor{
 		store: store, options: o.withDefaults(), records: newRecords(store), roster: roster{members: map[string]*memberState{}, most: decodedOfShare * store.Share().Events},
-		fleet: newFleet(), awaited: newAwaited(), counting: newTurn(), lines: lines.Bound{Now: store.Now},
+		fleet: newFleet(), awaited: newAwaited(), counting: loop.NewTurn(), lines: lines.Bound{Now: store.Now},
 	}
 	d.provisioning = newProvisioning(d.records, store.Content)
 	d.feed = watch.NewNodeFeed(store.Conn, sink{d})
@@ -193,7 +193,7 @@ func (d *Disruptor) count(ctx context.Context, m *memberState) error {
 	if err := m.decide(ctx); err != nil {
 		return err
 	}
-	defer m.deciding.give()
+	defer m.deciding.Leave()
 	d.fold(m)
 	if !d.wanted(m) {
 		d.queue.AddAt(m.name, m.kept)

@@ -1,6 +1,7 @@
 package disruptor
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"flotilla/bus/bustest"
 	"flotilla/bus/holds"
+	"flotilla/bus/loop"
 	"flotilla/bus/member"
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
@@ -361,15 +363,15 @@ func (h *harness) toldBefore(object, seen, reason string) {
 	require.True(h.t, told, "%s is told before %q is seen:\n%s", reason, seen, strings.Join(lines, "\n"))
 }
 
-func (t turn) Lock() { t <- struct{}{} }
+// hold takes a turn, as a pass does that decides.
+func hold(t testing.TB, turn loop.Turn) {
+	t.Helper()
+	require.NoError(t, turn.Take(bustest.Context(t)))
+}
 
-func (t turn) Unlock() { t.give() }
-
-func (t turn) TryLock() bool {
-	select {
-	case t <- struct{}{}:
-		return true
-	default:
-		return false
-	}
+// isFree takes a turn if nobody holds it.
+func isFree(turn loop.Turn) bool {
+	ctx, end := context.WithTimeout(context.Background(), time.Millisecond)
+	defer end()
+	return turn.Take(ctx) == nil
 }

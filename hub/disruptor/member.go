@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/disruption"
 	"flotilla/core/orchestration"
 	"flotilla/hub/disruptor/told"
@@ -17,7 +18,7 @@ type memberState struct {
 	name string
 
 	// deciding is held for a pass, and by who looks at the view; it guards what follows.
-	deciding turn
+	deciding loop.Turn
 	told.Nodes
 	// pooled says that the newest decision, if any, is of when there were NodePools.
 	pooled bool
@@ -88,7 +89,7 @@ func (r *roster) get(name string) *memberState {
 func (r *roster) of(name string) *memberState {
 	m := r.members[name]
 	if m == nil {
-		m = &memberState{name: name, deciding: newTurn(), Nodes: told.Of(&r.shared, r.most)}
+		m = &memberState{name: name, deciding: loop.NewTurn(), Nodes: told.Of(&r.shared, r.most)}
 		r.members[name] = m
 	}
 	return m

@@ -31,7 +31,7 @@ func (d *Disruptor) lookInto(ctx context.Context, name string, as *supposed, see
 	if err := m.decide(ctx); err != nil {
 		return err
 	}
-	defer m.deciding.give()
+	defer m.deciding.Leave()
 	thinking, end := d.thinking(ctx)
 	defer end()
 	err = d.show(thinking, m, as, see)
@@ -162,7 +162,7 @@ func (d *Disruptor) deleteNode(ctx context.Context, name, node, request string) 
 	if err := m.decide(ctx); err != nil {
 		return api.Disruption{}, err
 	}
-	defer m.deciding.give()
+	defer m.deciding.Leave()
 	var out *orchestration.StepResult
 	for range tries {
 		if out, _, err = d.step(ctx, m, []orchestration.Deletion{{Node: node, Request: request}}); !errors.Is(err, bus.ErrConflict) {

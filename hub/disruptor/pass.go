@@ -26,7 +26,7 @@ func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
 	if err := m.decide(ctx); err != nil {
 		return time.Time{}, err
 	}
-	defer m.deciding.give()
+	defer m.deciding.Leave()
 	if err := d.relieve(ctx, m); err != nil {
 		return time.Time{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 )
 
@@ -16,29 +17,9 @@ const (
 	DefaultPatience = 2 * time.Second
 	// DefaultThought is how long the hub works out what somebody asks about one member.
 	DefaultThought = 5 * time.Second
+	// leastPatience is how long is waited for a turn by who has waited enough for others: one that nobody holds is had within it.
+	leastPatience = time.Millisecond
 )
-
-// turn is a lock that can be waited for with an end; who comes first has it first.
-type turn chan struct{}
-
-func newTurn() turn { return make(turn, 1) }
-
-// take waits until nobody else has the turn, or ctx ends. A turn that is free is taken in any case.
-func (t turn) take(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (t turn) give() { <-t }
 
 // patience is for how much longer a request waits for turns, however many it needs: what it does once it has one does
 // not count.
@@ -58,15 +39,15 @@ func (d *Disruptor) patient(ctx context.Context) context.Context {
 }
 
 // take waits for a turn as long as a request may; what has no patience of its own waits until its context ends.
-func take(ctx context.Context, t turn) error {
+func take(ctx context.Context, t loop.Turn) error {
 	p, bounded := ctx.Value(patienceKey{}).(*patience)
 	if !bounded {
-		return t.take(ctx)
+		return t.Take(ctx)
 	}
-	waiting, over := context.WithTimeout(ctx, time.Duration(p.left.Load()))
+	waiting, over := context.WithTimeout(ctx, max(time.Duration(p.left.Load()), leastPatience))
 	defer over()
 	began := p.now()
-	err := t.take(waiting)
+	err := t.Take(waiting)
 	p.left.Add(int64(began.Sub(p.now())))
 	switch {
 	case err == nil:
@@ -81,7 +62,7 @@ func take(ctx context.Context, t turn) error {
 // errBusy says that a turn did not come in time.
 var errBusy = errors.New("a decision is being made")
 
-// decide waits for the turn to look at a member and decide about it, which is given back with give. Clients ask again by
+// decide waits for the turn to look at a member and decide about it, which is left with Leave. Clients ask again by
 // themselves after CodeUnavailable, and would have as little of it for long.
 func (m *memberState) decide(ctx context.Context) error {
 	err := take(ctx, m.deciding)

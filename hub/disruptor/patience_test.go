@@ -27,8 +27,8 @@ func TestNobodyWaitsForADecisionWithoutEnd(t *testing.T) {
 		h.decided(member, "n1", "BudgetSpent")
 	}
 	slow := h.room.roster.get("berlin")
-	slow.deciding.Lock() // as the pass does that decides
-	defer slow.deciding.Unlock()
+	hold(t, slow.deciding) // as the pass does that decides
+	defer slow.deciding.Leave()
 
 	for verb, question := range map[string]any{
 		api.VerbNodes:      api.NodesRequest{Member: "berlin"},
@@ -111,10 +111,10 @@ func TestADecisionEndsWithTheTerm(t *testing.T) {
 	h.nodes("berlin", aNode("n1", "a", 4))
 	h.ready()
 	slow := h.room.roster.get("berlin")
-	slow.deciding.Lock()
+	hold(t, slow.deciding)
 	h.pool("a", "100%")
 	h.stop() // while passes and counts wait
-	slow.deciding.Unlock()
+	slow.deciding.Leave()
 
 	h.run()
 	h.stop()

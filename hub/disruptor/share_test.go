@@ -77,7 +77,7 @@ func TestNodesThatNoInventoryNamesMakeRoom(t *testing.T) {
 // suspects counts those of a member.
 func (h *harness) suspects(member string) int {
 	m := h.room.roster.get(member)
-	m.deciding.Lock()
-	defer m.deciding.Unlock()
+	hold(h.t, m.deciding)
+	defer m.deciding.Leave()
 	return len(m.excess.suspects)
 }
