@@ -190,10 +190,15 @@ func (b *PodBudget) Covers(p *Pod) bool {
 	return b.Space == p.State.Namespace && b.selector.Matches(labels.Set(p.State.Labels))
 }
 
-// Weight is how many requirements are held against a pod to know whether the budget covers it, and one more.
+// Weight is how many requirements are held against a pod to know whether the budget covers it, and one more; sixteen values
+// take as long as a requirement.
 func (b *PodBudget) Weight() int {
 	requirements, _ := b.selector.Requirements()
-	return 1 + len(requirements)
+	weight := 1 + len(requirements)
+	for i := range requirements {
+		weight += requirements[i].Values().Len() / 16
+	}
+	return weight
 }
 
 // Receive puts a pod on a node, which stays as it is in other clusters that have it.

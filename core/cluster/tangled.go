@@ -35,6 +35,11 @@ func tangled(s *api.PodState) bool {
 		t.add(c.LabelSelector, len(c.MatchLabelKeys))
 		t.terms++
 	}
+	for i := range s.Volumes {
+		for j := range s.Volumes[i].Terms {
+			t.node(&s.Volumes[i].Terms[j])
+		}
+	}
 	return t.terms > MaxTerms || t.values > MaxTermValues
 }
 
@@ -70,20 +75,21 @@ func (t *tangle) nodes(a *corev1.NodeAffinity) {
 	if a == nil {
 		return
 	}
-	one := func(term *corev1.NodeSelectorTerm) {
-		t.terms++
-		for _, list := range [][]corev1.NodeSelectorRequirement{term.MatchExpressions, term.MatchFields} {
-			for i := range list {
-				t.values += 1 + len(list[i].Values)
-			}
-		}
-	}
 	if r := a.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
 		for i := range r.NodeSelectorTerms {
-			one(&r.NodeSelectorTerms[i])
+			t.node(&r.NodeSelectorTerms[i])
 		}
 	}
 	for i := range a.PreferredDuringSchedulingIgnoredDuringExecution {
-		one(&a.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference)
+		t.node(&a.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference)
+	}
+}
+
+func (t *tangle) node(term *corev1.NodeSelectorTerm) {
+	t.terms++
+	for _, list := range [][]corev1.NodeSelectorRequirement{term.MatchExpressions, term.MatchFields} {
+		for i := range list {
+			t.values += 1 + len(list[i].Values)
+		}
 	}
 }

@@ -38,7 +38,7 @@ type freshNode struct {
 const nodesName = "nodes"
 
 func (x *Index) freshOf(p *capacity.Pool) *freshNode {
-	if f := x.fresh[p]; f != nil {
+	if f := x.begun.fresh[p]; f != nil {
 		return f
 	}
 	f := &freshNode{daemons: make([]int64, x.cols), rows: map[*capacity.Machine][]int64{}, sizes: map[*capacity.Machine][]int64{}}
@@ -55,7 +55,7 @@ func (x *Index) freshOf(p *capacity.Pool) *freshNode {
 			f.types = append(f.types, m)
 		}
 	}
-	x.fresh[p] = f
+	x.begun.fresh[p] = f
 	return f
 }
 

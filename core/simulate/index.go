@@ -26,12 +26,18 @@ type Index struct {
 	blocks []block
 	waiting
 	groupIndex
-	fresh map[*capacity.Pool]*freshNode
+	begun begun
 	extra map[string]bool // labels that only instance types give
 	// preferTaints says that some pool has a taint PreferNoSchedule.
 	preferTaints bool
 	Journal      journal
 	Cover        BudgetCover
+}
+
+// begun is what nodes begin with, as far as somebody asked for it.
+type begun struct {
+	fresh   map[*capacity.Pool]*freshNode     // new nodes
+	daemons map[*cluster.Pod][]capacity.Needs // what DaemonSets demand of nodes, by term
 }
 
 // ExistingNode is a node in an index.
@@ -90,7 +96,7 @@ func layOut(s *State, w *Work) *Index {
 	x := &Index{
 		State: s, cols: len(s.Cluster.Resources.Index), Pools: capacity.SortPools(s.Pools), ByPool: map[string]*capacity.Pool{},
 		ByName: make(map[string]*ExistingNode, len(s.Cluster.Nodes)), groupIndex: groupIndex{byID: map[string]*group{}, shapes: newShapes(), effort: effort{Work: w}},
-		fresh: map[*capacity.Pool]*freshNode{}, extra: map[string]bool{},
+		begun: begun{map[*capacity.Pool]*freshNode{}, map[*cluster.Pod][]capacity.Needs{}}, extra: map[string]bool{},
 	}
 	for _, p := range x.Pools {
 		x.ByPool[p.Name] = p
@@ -255,13 +261,24 @@ func daemonCost(d *cluster.Pod, taints []corev1.Taint) int {
 	return out
 }
 
-// daemonFits tries each of a DaemonSet's required terms.
+// daemonFits tries each of a DaemonSet's required terms, which are read once. One that demands more than is followed
+// is taken to come with every node.
 func (x *Index) daemonFits(d *cluster.Pod, fits func(capacity.Needs) bool) bool {
-	w := x.wantsOf(d)
-	if len(w.terms) == 0 {
-		return fits(w.selector)
+	if d.Tangled {
+		return true
 	}
-	return slices.ContainsFunc(w.terms, func(t capacity.Needs) bool { return fits(w.selector.WithAll(t)) })
+	demands, known := x.begun.daemons[d]
+	if !known {
+		w := x.wantsOf(d)
+		for _, t := range w.terms {
+			demands = append(demands, w.selector.WithAll(t))
+		}
+		if len(w.terms) == 0 {
+			demands = append(demands, w.selector)
+		}
+		x.begun.daemons[d] = demands
+	}
+	return slices.ContainsFunc(demands, fits)
 }
 
 // attach counts a volume among those of its node; it reports whether it was new there.
