@@ -70,6 +70,6 @@ func (in *Input) tooMany(r *api.MemberRecord) []api.Audit {
 	if n := r.Excess.Properties; n > mostOffered {
 		offered = append(offered, fmt.Sprintf("%d properties", n))
 	}
-	return []api.Audit{in.audit("Warning", ReasonTooManyOffered, fmt.Sprintf("its agent offers %s, of which the first %d by name count: "+
+	return []api.Audit{in.audit("Warning", ReasonTooManyOffered, fmt.Sprintf("its agent offers %s, of which %d count: "+
 		"correct the configuration of the agent; labels that people write count all the same", strings.Join(offered, " and "), mostOffered))}
 }

@@ -50,7 +50,7 @@ func TestWhatIsOfferedBeyondTheBoundIsLeftOutAndToldOfOnce(t *testing.T) {
 	require.Len(t, p.Record.Properties, mostOffered)
 	require.Equal(t, api.MemberReady, p.Record.State)
 	require.Equal(t, &api.Offers{Labels: 3000, Properties: mostOffered + 1}, p.Record.Excess, "two spellings are one property")
-	require.Equal(t, []string{"Warning member/berlin: its agent offers 3000 labels and 257 properties, of which the first 256 by name count: " +
+	require.Equal(t, []string{"Warning member/berlin: its agent offers 3000 labels and 257 properties, of which 256 count: " +
 		"correct the configuration of the agent; labels that people write count all the same"}, excesses(p))
 
 	in = after(t, in, time.Minute, func(in *Input) {
