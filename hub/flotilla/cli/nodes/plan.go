@@ -41,7 +41,7 @@ It asks the hub, which decides in the same way when it acts; nothing is begun. N
 files are planned in place of the hub's own of the same names, which shows what applying them would do to nodes; nothing is stored.
 
 The hub explains at most 100 nodes that are named, plans with at most 500 documents, and gives a plan of one member up that takes it
-longer than 20 s.
+longer than 5 s.
 
 Files that hold Nodes are answered from alone, without a hub: they hold one member, that is its NodePools, an InstanceCatalog, and
 Nodes, Pods, PodDisruptionBudgets, DaemonSets, Namespaces, volumes, NodeClaims and node classes as kubectl prints them.
