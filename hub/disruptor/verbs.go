@@ -97,7 +97,6 @@ func (d *Disruptor) answerNodes(ctx context.Context, ask *api.NodesRequest) (any
 		return nil, err
 	}
 	out := &page{Items: []json.RawMessage{}, limit: ask.Limit}
-	at, after, _ := strings.Cut(ask.Continue, "/")
 	var unknown error
 	for _, member := range members {
 		rows, stale, err := d.nodesOf(ctx, member, ask)
@@ -114,14 +113,8 @@ func (d *Disruptor) answerNodes(ctx context.Context, ask *api.NodesRequest) (any
 		if ask.Node == "" {
 			out.note(member, stale, ask.Continue)
 		}
-		for i := range rows {
-			listed := member == at && rows[i].Name <= after
-			if listed || ask.Node != "" && rows[i].Name != ask.Node || !selector.Matches(labels.Set(rows[i].Labels)) {
-				continue
-			}
-			if more, err := out.add(member+"/"+rows[i].Name, &rows[i]); err != nil || !more {
-				return out, err
-			}
+		if more, err := out.addNodes(member, rows, ask, selector); err != nil || !more {
+			return out, err
 		}
 	}
 	out.Continue = ""
@@ -129,6 +122,22 @@ func (d *Disruptor) answerNodes(ctx context.Context, ask *api.NodesRequest) (any
 		return nil, unknown // nobody can say that there is no such node
 	}
 	return out, nil
+}
+
+// addNodes takes the nodes of a member that are asked for and were not listed before, and reports whether
+// there is room for more.
+func (p *page) addNodes(member string, rows []api.MemberNode, ask *api.NodesRequest, selector labels.Selector) (bool, error) {
+	at, after, _ := strings.Cut(ask.Continue, "/")
+	for i := range rows {
+		listed := member == at && rows[i].Name <= after
+		if listed || ask.Node != "" && rows[i].Name != ask.Node || !selector.Matches(labels.Set(rows[i].Labels)) {
+			continue
+		}
+		if more, err := p.add(member+"/"+rows[i].Name, &rows[i]); err != nil || !more {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // isGone tells a member that left since the members were listed.
