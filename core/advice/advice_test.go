@@ -96,11 +96,13 @@ func TestCatalogGone(t *testing.T) {
 	m := provisioning(rest)
 	m.Pools = []*api.NodePool{pool("x", nil), pool("y", map[string]string{api.AnnotationMembers: "env=test"})}
 	require.Equal(t, []string{"NodePool x loses its prices on berlin: " + unpricedMeans}, CatalogGone(m, []*api.InstanceCatalog{prod}, prod))
-	m.Catalogs = append(m.Catalogs, catalog("all", ""))
+	pools := m.Pools
+	m = provisioning(rest, catalog("all", ""))
+	m.Pools = pools
 	require.Empty(t, CatalogGone(m, []*api.InstanceCatalog{prod}, prod), "another is for berlin")
 	nobody := &disruption.Provisioning{Pools: m.Pools}
 	require.Len(t, CatalogGone(nobody, []*api.InstanceCatalog{prod}, prod), 2)
-	nobody.Catalogs = m.Catalogs
+	nobody = &disruption.Provisioning{Pools: pools, Catalogs: m.Catalogs}
 	require.Empty(t, CatalogGone(nobody, []*api.InstanceCatalog{prod}, prod))
 }
 

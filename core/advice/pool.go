@@ -119,8 +119,7 @@ func Catalog(m *disruption.Provisioning, catalog *api.InstanceCatalog) []string 
 
 // CatalogGone says which pools lose their prices with one of the catalogs that go, of what is left without them.
 func CatalogGone(m *disruption.Provisioning, going []*api.InstanceCatalog, catalog *api.InstanceCatalog) []string {
-	before := *m
-	before.Catalogs = slices.Concat(m.Catalogs, going)
+	before := disruption.Provisioning{Catalogs: slices.Concat(m.Catalogs, going), Members: m.Members, Ended: m.Ended}
 	priced, _ := priced(&before, catalog)
 	var notes []string
 	for _, p := range m.Pools {
@@ -139,7 +138,7 @@ func CatalogGone(m *disruption.Provisioning, going []*api.InstanceCatalog, catal
 func membersOf(m *disruption.Provisioning, pool *api.NodePool) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(m.Members)) {
-		if len(disruption.PoolsFor(m.Members[name], []*api.NodePool{pool})) > 0 {
+		if m.Has(name, pool.Annotations) {
 			names = append(names, name)
 		}
 	}
@@ -149,18 +148,18 @@ func membersOf(m *disruption.Provisioning, pool *api.NodePool) []string {
 // unpriced are those of members that no catalog is for.
 func unpriced(m *disruption.Provisioning, members []string) []string {
 	return slices.DeleteFunc(slices.Clone(members), func(name string) bool {
-		return disruption.CatalogFor(m.Members[name], m.Catalogs) != nil
+		return m.CatalogOf(name) != nil
 	})
 }
 
 // priced are the members for which a catalog is the first that matches, and how many match it.
 func priced(m *disruption.Provisioning, catalog *api.InstanceCatalog) (first []string, matching int) {
-	for name, labels := range m.Members {
-		if disruption.CatalogFor(labels, []*api.InstanceCatalog{catalog}) == nil {
+	for name := range m.Members {
+		if !m.Has(name, catalog.Annotations) {
 			continue
 		}
 		matching++
-		if disruption.CatalogFor(labels, m.Catalogs).Name == catalog.Name {
+		if of := m.CatalogOf(name); of != nil && of.Name == catalog.Name {
 			first = append(first, name)
 		}
 	}

@@ -124,6 +124,16 @@ type ApplyResult struct {
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
+// NotesOf are what is noted of the objects of results, each with its object.
+func NotesOf(results []ApplyResult) (notes []string) {
+	for i := range results {
+		for _, note := range results[i].Notes {
+			notes = append(notes, results[i].Object.String()+": "+note)
+		}
+	}
+	return notes
+}
+
 // GetRequest reads one object, status rendered in full. Kind is a Kubernetes kind.
 type GetRequest struct {
 	Asked

@@ -13,7 +13,8 @@ import (
 	"flotilla/core/phrase"
 )
 
-// Provisioning is what nodes are made from, as an edit finds it or would leave it.
+// Provisioning is what nodes are made from, as an edit finds it or would leave it. It does not change once something was
+// asked of it, and one goroutine asks at a time.
 type Provisioning struct {
 	Pools    []*api.NodePool
 	Catalogs []*api.InstanceCatalog
@@ -22,6 +23,32 @@ type Provisioning struct {
 	Classes map[string]string
 	// Members are the labels of each member that is looked at.
 	Members map[string]map[string]string
+	// Ended tells that nobody wants answers any more, and any will do; nil is never.
+	Ended func() bool
+
+	selectors Selectors
+	catalogs  map[string]*api.InstanceCatalog // of members
+}
+
+func (m *Provisioning) ended() bool { return m.Ended != nil && m.Ended() }
+
+// Has reports whether an object's annotation flotilla.io/members lets a member have it.
+func (m *Provisioning) Has(member string, annotations map[string]string) bool {
+	return !m.ended() && m.selectors.lets(m.Members[member], annotations)
+}
+
+// CatalogOf is the catalog of a member, nil when there is none.
+func (m *Provisioning) CatalogOf(member string) *api.InstanceCatalog {
+	catalog, known := m.catalogs[member]
+	if known || m.ended() {
+		return catalog
+	}
+	if m.catalogs == nil {
+		m.catalogs = map[string]*api.InstanceCatalog{}
+	}
+	catalog = m.selectors.CatalogFor(m.Members[member], m.Catalogs)
+	m.catalogs[member] = catalog
+	return catalog
 }
 
 // Effect is what an edit of it does to the nodes of one pool.
@@ -48,18 +75,21 @@ func (u *Unlisted) add(nodes int, what string) {
 }
 
 // Effects says what an edit does to the nodes of members, as their agents told them last; of every pool that
-// has nodes, sorted by name.
+// has nodes, sorted by name. They are none once after has ended.
 func Effects(nodes map[string][]*api.NodeState, before, after *Provisioning, now time.Time) []Effect {
 	was, is := parsed(before), parsed(after)
 	all := map[string]*Effect{}
-	for member, labels := range after.Members {
-		old, now := before.Members[member], now.Add(typeGrace+time.Second)
+	for member := range after.Members {
+		now := now.Add(typeGrace + time.Second)
 		here := map[string]*share{}
 		for _, n := range nodes[member] {
+			if after.ended() {
+				return nil
+			}
 			name := n.Labels[api.LabelNodePool]
 			s := here[name]
 			if s == nil {
-				s = &share{before: was.pool(name, old), after: is.pool(name, labels)}
+				s = &share{before: was.pool(name, member), after: is.pool(name, member)}
 				here[name] = s
 			}
 			if s.after != nil {
@@ -133,36 +163,36 @@ func unpricedIn(p *capacity.Pool, n *api.NodeState) string {
 // parsedProvisioning has beside it what was parsed of it.
 type parsedProvisioning struct {
 	*Provisioning
-	specs    map[string]*api.NodePool
-	catalogs map[string]*capacity.Catalog // by name
-	pools    map[[2]string]*capacity.Pool // by name and catalog
+	specs map[string]*api.NodePool
+	types map[string]*capacity.Catalog // by name
+	pools map[[2]string]*capacity.Pool // by name and catalog
 }
 
 func parsed(m *Provisioning) *parsedProvisioning {
-	s := &parsedProvisioning{Provisioning: m, catalogs: map[string]*capacity.Catalog{}, pools: map[[2]string]*capacity.Pool{}, specs: map[string]*api.NodePool{}}
+	s := &parsedProvisioning{Provisioning: m, types: map[string]*capacity.Catalog{}, pools: map[[2]string]*capacity.Pool{}, specs: map[string]*api.NodePool{}}
 	for _, p := range m.Pools {
 		s.specs[p.Name] = p
 	}
 	return s
 }
 
-// pool is a pool as a member with some labels has it, nil when it does not.
-func (s *parsedProvisioning) pool(name string, labels map[string]string) *capacity.Pool {
+// pool is a pool as a member has it, nil when it does not.
+func (s *parsedProvisioning) pool(name, member string) *capacity.Pool {
 	spec := s.specs[name]
-	if spec == nil || !isFor(labels, spec.Annotations) {
+	if spec == nil || !s.Has(member, spec.Annotations) {
 		return nil
 	}
-	catalog, key := CatalogFor(labels, s.Catalogs), [2]string{name, ""}
+	catalog, key := s.CatalogOf(member), [2]string{name, ""}
 	if catalog != nil {
 		key[1] = catalog.Name
 	}
 	if p := s.pools[key]; p != nil {
 		return p
 	}
-	types := s.catalogs[key[1]]
+	types := s.types[key[1]]
 	if types == nil {
 		types = capacity.NewCatalog(catalog)
-		s.catalogs[key[1]] = types
+		s.types[key[1]] = types
 	}
 	p := capacity.NewPool(spec, types, capacity.PoolOptions{ClassHash: s.Classes[name]})
 	s.pools[key] = p

@@ -17,36 +17,77 @@ import (
 // annotation flotilla.io/members, and those whose selector matches (N1). A selector that cannot be
 // read matches nothing.
 func PoolsFor(member map[string]string, pools []*api.NodePool) []*api.NodePool {
-	var out []*api.NodePool
-	for _, p := range pools {
-		if isFor(member, p.Annotations) {
-			out = append(out, p)
-		}
-	}
-	return out
+	return new(Selectors).PoolsFor(member, pools)
 }
 
 // CatalogFor returns the catalog of a member with some labels: of those without a selector in the
 // annotation flotilla.io/members and those whose selector matches, the first by name; nil when there is
 // none.
 func CatalogFor(member map[string]string, catalogs []*api.InstanceCatalog) *api.InstanceCatalog {
+	return new(Selectors).CatalogFor(member, catalogs)
+}
+
+// Selectors are those of annotations flotilla.io/members, each parsed once, for who asks about many members. The zero value
+// holds none; one goroutine uses it at a time.
+type Selectors struct {
+	parsed map[string]labels.Selector // by their text
+}
+
+// PoolsFor returns the pools that a member with some labels has, like the function of this name.
+func (s *Selectors) PoolsFor(member map[string]string, pools []*api.NodePool) []*api.NodePool {
+	var out []*api.NodePool
+	for _, p := range pools {
+		if s.lets(member, p.Annotations) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// CatalogFor returns the catalog of a member with some labels, like the function of this name.
+func (s *Selectors) CatalogFor(member map[string]string, catalogs []*api.InstanceCatalog) *api.InstanceCatalog {
 	var first *api.InstanceCatalog
 	for _, c := range catalogs {
-		if isFor(member, c.Annotations) && (first == nil || c.Name < first.Name) {
+		if (first == nil || c.Name < first.Name) && s.lets(member, c.Annotations) {
 			first = c
 		}
 	}
 	return first
 }
 
-// isFor reports whether an object's annotation flotilla.io/members lets a member have it.
-func isFor(member, annotations map[string]string) bool {
+// lets reports whether an object's annotation flotilla.io/members lets a member have it.
+func (s *Selectors) lets(member, annotations map[string]string) bool {
 	text, restricted := annotations[api.AnnotationMembers]
 	if !restricted {
 		return true
 	}
-	selector, err := labels.Parse(text)
-	return err == nil && selector.Matches(labels.Set(member))
+	selector, known := s.parsed[text]
+	if !known {
+		var err error
+		if selector, err = labels.Parse(text); err != nil {
+			selector = labels.Nothing()
+		}
+		if s.parsed == nil {
+			s.parsed = map[string]labels.Selector{}
+		}
+		s.parsed[text] = selector
+	}
+	return selector.Matches(labels.Set(member))
+}
+
+// SharedAllowed is how many more nodes may go under a fleet-wide budget with such shares of members, by the amount that
+// allows least. It errs where an amount cannot be read.
+func SharedAllowed(b *capacity.SharedBudget, counts []FleetCount) (by string, left int, err error) {
+	for _, amount := range b.Amounts {
+		n, err := FleetAllowed(amount, counts)
+		if err != nil {
+			return "", 0, err
+		}
+		if by == "" || n < left {
+			by, left = amount, n
+		}
+	}
+	return by, left, nil
 }
 
 // FleetCount is one member's share of a fleet-wide budget.

@@ -40,6 +40,35 @@ func TestPoolsFor(t *testing.T) {
 	require.Equal(t, []string{"all", "prod"}, names)
 }
 
+// What many members have is asked with selectors that are parsed once, and is not worked out for nobody.
+func TestProvisioning(t *testing.T) {
+	catalog := func(name, selector string) *api.InstanceCatalog {
+		c := &api.InstanceCatalog{}
+		c.Name = name
+		if selector != "" {
+			c.Annotations = map[string]string{api.AnnotationMembers: selector}
+		}
+		return c
+	}
+	over := false
+	m := Provisioning{
+		Catalogs: []*api.InstanceCatalog{catalog("z", ""), catalog("b", "env=prod"), catalog("a", "=(")},
+		Members:  map[string]map[string]string{"berlin": {"env": "prod"}, "oslo": {"env": "test"}, "rome": {"env": "prod"}},
+		Ended:    func() bool { return over },
+	}
+	require.Equal(t, "b", m.CatalogOf("berlin").Name)
+	require.Equal(t, "z", m.CatalogOf("oslo").Name)
+	require.True(t, m.Has("rome", m.Catalogs[1].Annotations))
+	require.False(t, m.Has("oslo", m.Catalogs[1].Annotations))
+	require.Len(t, m.selectors.parsed, 2)
+	over = true
+	require.Equal(t, "b", m.CatalogOf("berlin").Name, "what is known stays so")
+	require.Nil(t, m.CatalogOf("rome"))
+	require.False(t, m.Has("rome", m.Catalogs[1].Annotations))
+	nodes := map[string][]*api.NodeState{"rome": {simulatetest.Node("n1", "d2", "z-a", "old")}}
+	require.Empty(t, Effects(nodes, &Provisioning{}, &m, simulatetest.Now))
+}
+
 // Drift is dated when it is first seen, and forgotten when it is over.
 func TestDriftTimes(t *testing.T) {
 	f := simulatetest.Member{Nodes: []*api.NodeState{drifted(), simulatetest.Node("n2", "d2", "z-a", "old")}, Pools: []*api.NodePool{simulatetest.Pool("old")}}

@@ -3,6 +3,7 @@ package disruptor
 import (
 	"slices"
 
+	"flotilla/core/capacity"
 	"flotilla/core/orchestration"
 )
 
@@ -16,7 +17,7 @@ func (d *Disruptor) affords(m *memberState, s *situation, out *orchestration.Ste
 	}
 	for i := range s.pools.shared {
 		b := &s.pools.shared[i]
-		if left[b.name] < s.in.State.FleetAllowed[b.name] && s.takes(out, b) > left[b.name] {
+		if left[b.Name] < s.in.State.FleetAllowed[b.Name] && s.takes(out, b) > left[b.Name] {
 			return false, true
 		}
 	}
@@ -24,10 +25,10 @@ func (d *Disruptor) affords(m *memberState, s *situation, out *orchestration.Ste
 }
 
 // takes is how many nodes under a budget a step takes, and those that wait; what is forceful goes past budgets.
-func (s *situation) takes(out *orchestration.StepResult, b *sharedBudget) int {
+func (s *situation) takes(out *orchestration.StepResult, b *capacity.SharedBudget) int {
 	under := func(nodes []string) (n int) {
 		for _, name := range nodes {
-			if node := s.in.State.Cluster.Nodes[name]; node != nil && slices.Contains(b.pools, node.Pool) {
+			if node := s.in.State.Cluster.Nodes[name]; node != nil && slices.Contains(b.Pools, node.Pool) {
 				n++
 			}
 		}

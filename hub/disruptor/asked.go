@@ -15,7 +15,7 @@ import (
 const askedFor = 2 * time.Minute
 
 // mostCount bounds how long an edit waits for the nodes of all members to be counted that nobody asked for.
-const mostCount = 3 * time.Second
+const mostCount = 2 * time.Second
 
 // pooled says that there are NodePools: then every member is decided about.
 func (d *Disruptor) pooled() bool { return d.records.poolSpecs.Any() }
@@ -103,8 +103,8 @@ func (d *Disruptor) lay(m *memberState) time.Time {
 }
 
 // countUnwanted counts the nodes of all members while there are no NodePools, as far as that is done in time.
-func (d *Disruptor) countUnwanted() {
-	ctx, cancel := context.WithTimeout(context.Background(), mostCount)
+func (d *Disruptor) countUnwanted(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, mostCount)
 	defer cancel()
 	d.prime(ctx)
 }

@@ -244,7 +244,7 @@ func TestNodesThatNobodyAskedForAreCounted(t *testing.T) {
 	h.nodes("oslo", aNode("n1", "a", 4))
 	h.heldBack("berlin", 3)
 	h.heldBack("oslo", 2)
-	nodes := h.room.Nodes()
+	nodes := h.room.Nodes(bustest.Context(h.t))
 	require.Len(t, nodes["berlin"], 1)
 	require.Len(t, nodes["oslo"], 1)
 	h.clock.forward(askedFor)

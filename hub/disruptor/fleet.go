@@ -1,15 +1,15 @@
 package disruptor
 
 import (
+	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
-	"flotilla/core/validate"
 )
 
 // fleet counts the nodes of all members by pool, so that budgets over members and the records of pools
@@ -68,9 +68,9 @@ func (f *fleet) of(member string) (census, bool) {
 
 // Nodes are those of all members that belong to pools, as their agents told them last, by member. Where
 // there are no NodePools they are counted first, which takes a few seconds at most.
-func (d *Disruptor) Nodes() map[string][]*api.NodeState {
+func (d *Disruptor) Nodes(ctx context.Context) map[string][]*api.NodeState {
 	if !d.pooled() {
-		d.countUnwanted()
+		d.countUnwanted(ctx)
 	}
 	d.fleet.mu.Lock()
 	defer d.fleet.mu.Unlock()
@@ -104,72 +104,13 @@ func (f *fleet) hold(budgets []string) (release func()) {
 	}
 }
 
-// sharedBudget is a budget over all members whose pools name it.
-type sharedBudget struct {
-	name string
-	// amounts are those that its pools state; what allows least counts.
-	amounts []string
-	pools   []string
-}
-
-func (b *sharedBudget) covers(pools []string) bool {
-	return slices.ContainsFunc(b.pools, func(p string) bool { return slices.Contains(pools, p) })
-}
-
-// allows is how many more nodes may go, by the amount that allows least.
-func (b *sharedBudget) allows(counts []disruption.FleetCount) (by string, left int, err error) {
-	for _, amount := range b.amounts {
-		n, err := disruption.FleetAllowed(amount, counts)
-		if err != nil {
-			return "", 0, err
-		}
-		if by == "" || n < left {
-			by, left = amount, n
-		}
-	}
-	return by, left, nil
-}
-
-// sharedBudgets are the fleet-wide budgets that some pools name, sorted by name.
-func sharedBudgets(pools []*api.NodePool) []sharedBudget {
-	byName := map[string]*sharedBudget{}
-	for _, p := range pools {
-		name, amount, ok := validate.FleetBudget(p.Annotations[api.AnnotationFleetBudget])
-		if !ok {
-			continue
-		}
-		b := byName[name]
-		if b == nil {
-			b = &sharedBudget{name: name}
-			byName[name] = b
-		}
-		b.pools = append(b.pools, p.Name)
-		if !slices.Contains(b.amounts, amount) {
-			b.amounts = append(b.amounts, amount)
-		}
-	}
-	var out []sharedBudget
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		out = append(out, *byName[name])
-	}
-	return out
-}
-
-// sharedWith are the fleet-wide budgets that some of own name, over all pools.
-func sharedWith(own, all []*api.NodePool) []sharedBudget {
-	named := sharedBudgets(own)
-	return slices.DeleteFunc(sharedBudgets(all), func(b sharedBudget) bool {
-		return !slices.ContainsFunc(named, func(o sharedBudget) bool { return o.name == b.name })
-	})
-}
-
 // counted are the shares of a budget, that of one member in another form than it was counted last.
-func (f *fleet) counted(b *sharedBudget, member string, own map[string]disruption.PoolShare) []disruption.FleetCount {
+func (f *fleet) counted(b *capacity.SharedBudget, member string, own map[string]disruption.PoolShare) []disruption.FleetCount {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []disruption.FleetCount
 	add := func(pools map[string]disruption.PoolShare) {
-		for _, p := range b.pools {
+		for _, p := range b.Pools {
 			out = append(out, pools[p].FleetCount)
 		}
 	}
@@ -184,7 +125,7 @@ func (f *fleet) counted(b *sharedBudget, member string, own map[string]disruptio
 
 // left is what fleet-wide budgets leave, by name, with the nodes of one member counted as own says; all
 // of them in one line for comparing.
-func (f *fleet) left(budgets []sharedBudget, member string, own map[string]disruption.PoolShare) (map[string]int, string, error) {
+func (f *fleet) left(budgets []capacity.SharedBudget, member string, own map[string]disruption.PoolShare) (map[string]int, string, error) {
 	if len(budgets) == 0 {
 		return nil, "", nil
 	}
@@ -192,12 +133,12 @@ func (f *fleet) left(budgets []sharedBudget, member string, own map[string]disru
 	var line strings.Builder
 	for i := range budgets {
 		b := &budgets[i]
-		_, n, err := b.allows(f.counted(b, member, own))
+		_, n, err := disruption.SharedAllowed(b, f.counted(b, member, own))
 		if err != nil {
 			return nil, "", err
 		}
-		out[b.name] = n
-		fmt.Fprintf(&line, "%s=%d ", b.name, n)
+		out[b.Name] = n
+		fmt.Fprintf(&line, "%s=%d ", b.Name, n)
 	}
 	return out, line.String(), nil
 }

@@ -127,7 +127,7 @@ func (d *Disruptor) share(m *memberState, s *situation) {
 func (s *situation) names() []string {
 	var out []string
 	for i := range s.pools.shared {
-		out = append(out, s.pools.shared[i].name)
+		out = append(out, s.pools.shared[i].Name)
 	}
 	return out
 }

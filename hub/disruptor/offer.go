@@ -125,14 +125,14 @@ func (d *Disruptor) fleetBudgets() ([]fleetBudget, error) {
 	var out []fleetBudget
 	for i := range shared {
 		b := &shared[i]
-		one := fleetBudget{Name: b.name, Pools: b.pools}
+		one := fleetBudget{Name: b.Name, Pools: b.Pools}
 		counts := d.fleet.counted(b, "", nil)
 		for _, c := range counts {
 			one.Total += c.Total
 			one.Disrupting += c.Disrupting
 		}
 		var err error
-		if one.Nodes, one.Left, err = b.allows(counts); err != nil {
+		if one.Nodes, one.Left, err = disruption.SharedAllowed(b, counts); err != nil {
 			return nil, err
 		}
 		if !whole {

@@ -11,6 +11,7 @@ import (
 	"flotilla/bus/loop"
 	"flotilla/bus/store"
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 	"flotilla/core/orchestration"
 	"flotilla/subjects"
@@ -212,7 +213,7 @@ func (d *Disruptor) census(m *memberState, s *situation) {
 func (d *Disruptor) counted(member string, pools []string) {
 	d.wakePools(pools)
 	shared, _ := d.provisioning.shared()
-	if !slices.ContainsFunc(shared, func(b sharedBudget) bool { return b.covers(pools) }) {
+	if !slices.ContainsFunc(shared, func(b capacity.SharedBudget) bool { return b.Covers(pools) }) {
 		return
 	}
 	for _, name := range d.roster.names() {

@@ -52,7 +52,7 @@ func TestNobodyWaitsForADecisionWithoutEnd(t *testing.T) {
 	require.Equal(t, left, report.Notes)
 	all := answered[api.DisruptionsResponse](h, api.VerbDisruptions, api.DisruptionsRequest{})
 	require.Equal(t, []string{"member berlin: nothing is decided: a decision is being made, which takes long"}, all.Notes)
-	require.Contains(t, h.room.Nodes(), "berlin", "counts do not wait either")
+	require.Contains(t, h.room.Nodes(bustest.Context(h.t)), "berlin", "counts do not wait either")
 }
 
 // What somebody asks is worked out for a while, and then given up: it says so rather than answer half.

@@ -166,7 +166,7 @@ func TestWhatThePoolRecordSaysOfPrices(t *testing.T) {
 		require.Contains(t, record.Members[0].Example, "in zone z-x as on-demand")
 		return nil
 	})
-	require.Len(t, h.room.Nodes()["berlin"], 2)
+	require.Len(t, h.room.Nodes(bustest.Context(h.t))["berlin"], 2)
 	bustest.Eventually(t, func() error {
 		record := h.room.record("berlin")
 		if len(record.Stamps) != 1 || record.Stamps[0].Pool != "a" || record.Stamps[0].Hash == "" {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"flotilla/bus/store"
@@ -24,13 +25,20 @@ type provisioning struct {
 	records *records
 	content *streams.Content
 
+	// refs are of the node classes that pools name, and stale says that node classes may not be what they were: whoever
+	// notes changes waits for nobody who works with them.
+	refs  atomic.Pointer[[]*api.NodeClassRef]
+	stale atomic.Bool
+
 	mu      sync.Mutex
 	specs   map[string]decoded[*api.NodePool]
 	lists   map[string]decoded[*api.InstanceCatalog]
 	types   map[string]decoded[*capacity.Catalog]
 	parsed  map[poolKey]parsedPool
 	classes map[string]string // digests of node classes by pool, since the last change
-	hashes  map[string]string // of node classes, by digest
+	// selectors are those of pools and catalogs, since the last change.
+	selectors disruption.Selectors
+	hashes    map[string]string // of node classes, by digest
 }
 
 // decoded is an object as its spec of a revision holds it.
@@ -55,11 +63,15 @@ func newProvisioning(r *records, c *streams.Content) *provisioning {
 	}
 }
 
-// changed notes that node classes may not be what they were.
-func (k *provisioning) changed() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	clear(k.classes)
+// changed notes that pools, catalogs or node classes may not be what they were.
+func (k *provisioning) changed() { k.stale.Store(true) }
+
+// renew forgets what a change may have made wrong; the lock is held.
+func (k *provisioning) renew() {
+	if k.stale.Swap(false) {
+		clear(k.classes)
+		k.selectors = disruption.Selectors{}
+	}
 }
 
 // memberPools are the pools that one member has, and what comes with them.
@@ -69,7 +81,7 @@ type memberPools struct {
 	// ending are pools that are being deleted and select other members: nodes of theirs go here too.
 	ending []*capacity.Pool
 	// shared are the fleet-wide budgets of its pools, over all pools of the fleet.
-	shared []sharedBudget
+	shared []capacity.SharedBudget
 	// mark differs between those that differ.
 	mark uint64
 	// fault says what of the provisioning cannot be read, "" for nothing: nothing new may begin on the rest.
@@ -80,9 +92,10 @@ type memberPools struct {
 func (k *provisioning) of(ctx context.Context, labels map[string]string) memberPools {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.renew()
 	specs, fault := k.pools()
 	catalog, revision, unread := k.catalogFor(labels)
-	out := memberPools{specs: disruption.PoolsFor(labels, specs), fault: cmp.Or(fault, unread)}
+	out := memberPools{specs: k.selectors.PoolsFor(labels, specs), fault: cmp.Or(fault, unread)}
 	mark := fnv.New64a()
 	note := func(p *api.NodePool, class string) {
 		_, _ = fmt.Fprintf(mark, "%s %d %s;", p.Name, k.specs[p.Name].revision, class)
@@ -90,7 +103,7 @@ func (k *provisioning) of(ctx context.Context, labels map[string]string) memberP
 	if catalog != nil {
 		_, _ = fmt.Fprintf(mark, "%s %d;", catalog.Name, revision)
 	}
-	out.shared = sharedWith(out.specs, specs)
+	out.shared = capacity.SharedWith(out.specs, specs)
 	for _, p := range out.specs {
 		pool, err := k.pool(ctx, p, catalog, revision)
 		if err != nil {
@@ -111,25 +124,43 @@ func (k *provisioning) of(ctx context.Context, labels map[string]string) memberP
 }
 
 // shared are the fleet-wide budgets; whole says that all pools could be read that may share them.
-func (k *provisioning) shared() (budgets []sharedBudget, whole bool) {
+func (k *provisioning) shared() (budgets []capacity.SharedBudget, whole bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	specs, fault := k.pools()
-	return sharedBudgets(specs), fault == ""
+	return capacity.SharedBudgets(specs), fault == ""
 }
 
 // pools are all NodePools that can be read, by name, and which one cannot: that one may be for any member,
 // and share any budget.
 func (k *provisioning) pools() ([]*api.NodePool, string) {
-	all, faults := decodeAll(k.records.poolSpecs, &k.specs, api.SpecOf[api.NodePool])
+	all, faults := k.allPools()
 	return all, unreadable(api.KindNodePool, faults, "")
+}
+
+// allPools are the NodePools that can be read, and by name why others cannot; the lock is held.
+func (k *provisioning) allPools() ([]*api.NodePool, map[string]error) {
+	all, faults := decodeAll(k.records.poolSpecs, &k.specs, api.SpecOf[api.NodePool])
+	refs := make([]*api.NodeClassRef, 0, len(all))
+	for _, p := range all {
+		if ref := p.Spec.Template.Spec.NodeClassRef; ref != nil {
+			refs = append(refs, ref)
+		}
+	}
+	k.refs.Store(&refs)
+	return all, faults
+}
+
+// allCatalogs are the InstanceCatalogs that can be read, and by name why others cannot; the lock is held.
+func (k *provisioning) allCatalogs() ([]*api.InstanceCatalog, map[string]error) {
+	return decodeAll(k.records.catalogs, &k.lists, api.SpecOf[api.InstanceCatalog])
 }
 
 // catalogFor is the catalog for a member, nil for none, and its revision; fault names one that may be
 // for it instead and that cannot be read.
 func (k *provisioning) catalogFor(labels map[string]string) (chosen *api.InstanceCatalog, revision uint64, fault string) {
-	all, faults := decodeAll(k.records.catalogs, &k.lists, api.SpecOf[api.InstanceCatalog])
-	if chosen = disruption.CatalogFor(labels, all); chosen != nil {
+	all, faults := k.allCatalogs()
+	if chosen = k.selectors.CatalogFor(labels, all); chosen != nil {
 		revision = k.lists[chosen.Name].revision
 	}
 	before := ""
@@ -269,12 +300,6 @@ func (k *provisioning) noteObject(name string) bool {
 }
 
 func (k *provisioning) names(object api.ObjectRef) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, held := range k.specs {
-		if held.object.Spec.Template.Spec.NodeClassRef.Names(object) {
-			return true
-		}
-	}
-	return false
+	refs := k.refs.Load()
+	return refs != nil && slices.ContainsFunc(*refs, func(ref *api.NodeClassRef) bool { return ref.Names(object) })
 }

@@ -104,7 +104,10 @@ func (d *Disruptor) suppose(ctx context.Context, m *memberState, s *situation, a
 	if err != nil {
 		return nil, err
 	}
-	pools := d.provisioning.supposing(ctx, labels, as)
+	pools, err := d.provisioning.supposing(ctx, labels, as)
+	if err != nil {
+		return nil, err
+	}
 	if s.in.Hold == s.pools.fault {
 		s.in.Hold = pools.fault
 	}
@@ -118,25 +121,23 @@ func (d *Disruptor) suppose(ctx context.Context, m *memberState, s *situation, a
 	return notes, nil
 }
 
-// supposing is of with some of the provisioning supposed to be something else.
-func (k *provisioning) supposing(ctx context.Context, labels map[string]string, as *supposed) memberPools {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	stored, broken := decodeAll(k.records.poolSpecs, &k.specs, api.SpecOf[api.NodePool])
+// supposing is of with some of the provisioning supposed to be something else. Others wait while what is stored is read,
+// and for nothing of what is worked out with what is supposed.
+func (k *provisioning) supposing(ctx context.Context, labels map[string]string, as *supposed) (memberPools, error) {
+	stored, broken, lists, unread := k.stored()
 	specs := replaced(stored, as.pools, (*api.NodePool).GetName)
 	for _, p := range stored {
 		if now := as.pools[p.Name]; now != nil && p.DeletionTimestamp != nil {
 			now.DeletionTimestamp = p.DeletionTimestamp // applying it does not bring it back
 		}
 	}
-	lists, unread := decodeAll(k.records.catalogs, &k.lists, api.SpecOf[api.InstanceCatalog])
 	catalog := disruption.CatalogFor(labels, replaced(lists, as.catalogs, (*api.InstanceCatalog).GetName))
 	first := ""
 	if catalog != nil {
 		first = catalog.Name
 	}
 	out := memberPools{specs: disruption.PoolsFor(labels, specs)}
-	out.shared = sharedWith(out.specs, specs)
+	out.shared = capacity.SharedWith(out.specs, specs)
 	maps.DeleteFunc(broken, func(name string, _ error) bool { return as.pools[name] != nil })
 	maps.DeleteFunc(unread, func(name string, _ error) bool { return as.catalogs[name] != nil })
 	if out.fault = unreadable(api.KindNodePool, broken, ""); out.fault == "" {
@@ -144,6 +145,9 @@ func (k *provisioning) supposing(ctx context.Context, labels map[string]string, 
 	}
 	types := capacity.NewCatalog(catalog)
 	for _, p := range specs {
+		if err := ctx.Err(); err != nil {
+			return memberPools{}, err
+		}
 		options := capacity.PoolOptions{Zones: time.LoadLocation}
 		var err error
 		if options.ClassHash, err = k.supposedClass(ctx, p, as); err != nil && out.fault == "" {
@@ -156,7 +160,16 @@ func (k *provisioning) supposing(ctx context.Context, labels map[string]string, 
 			out.ending = append(out.ending, pool)
 		}
 	}
-	return out
+	return out, nil
+}
+
+// stored are all NodePools and InstanceCatalogs that can be read, and by name why others cannot.
+func (k *provisioning) stored() (pools []*api.NodePool, broken map[string]error, catalogs []*api.InstanceCatalog, unread map[string]error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	pools, broken = k.allPools()
+	catalogs, unread = k.allCatalogs()
+	return pools, broken, catalogs, unread
 }
 
 // supposedClass is the hash of the node class that a pool names.
@@ -170,6 +183,8 @@ func (k *provisioning) supposedClass(ctx context.Context, p *api.NodePool, as *s
 			return hash, nil
 		}
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	return k.classHash(ctx, k.digestOf(ref))
 }
 

@@ -51,7 +51,7 @@ func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs 
 		}
 	}
 	f := d.desk.New(request.By, request.Request)
-	missing, err := f.Delete(refs, api.Expected{UID: request.UID, ResourceVersion: request.ResourceVersion})
+	missing, err := f.Delete(ctx, refs, api.Expected{UID: request.UID, ResourceVersion: request.ResourceVersion})
 	if err != nil {
 		return nil, err
 	}

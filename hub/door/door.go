@@ -86,7 +86,7 @@ type OfNodes struct {
 	// Uses are what the states of the nodes of each member take.
 	Uses func() map[string]watch.EventUse
 	// Nodes are those of all members that belong to NodePools, by member.
-	Nodes func() map[string][]*api.NodeState
+	Nodes func(context.Context) map[string][]*api.NodeState
 	// OnNodes registers what is called when anything about them may have changed.
 	OnNodes func(func())
 }

@@ -1,6 +1,7 @@
 package door_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func told(result *api.ApplyResult) []string {
 // fifth of a pool's nodes, and more than two, would drift is told with their number, whatever it edits (N20).
 func TestWhatAnEditDoesToNodesIsTold(t *testing.T) {
 	nodes := map[string][]*api.NodeState{"berlin": spotNodes("general", "z-1", "n1", "n2", "n3", "n4"), "gone": spotNodes("general", "z-9", "n5")}
-	h := open(t, door.Options{OfNodes: door.OfNodes{Nodes: func() map[string][]*api.NodeState { return nodes }}})
+	h := open(t, door.Options{OfNodes: door.OfNodes{Nodes: func(context.Context) map[string][]*api.NodeState { return nodes }}})
 	first := func(texts ...string) []string { results := h.apply(texts...); return told(&results[0]) }
 	h.apply(berlin, class)
 	results := h.apply(general, prices)
@@ -87,7 +88,7 @@ func TestWhatAnEditDoesToNodesIsTold(t *testing.T) {
 func TestChangedHashesAreTold(t *testing.T) {
 	all := spotNodes("general", "z-1", "n01", "n02", "n03", "n04", "n05", "n06", "n07", "n08", "n09", "n10", "n11", "n12", "n13", "n14", "n15")
 	nodes := map[string][]*api.NodeState{}
-	h := open(t, door.Options{OfNodes: door.OfNodes{Nodes: func() map[string][]*api.NodeState { return nodes }}})
+	h := open(t, door.Options{OfNodes: door.OfNodes{Nodes: func(context.Context) map[string][]*api.NodeState { return nodes }}})
 	h.apply(berlin, class, prices, general)
 	pool := must[api.NodePool](h, api.VerbGet, api.GetRequest{Kind: api.KindNodePool, Name: "general"})
 	hash, err := capacity.ClassHash([]byte(`{"spec": {"imageFamily": "Ubuntu2204", "vnetSubnetID": "/a"}}`))
@@ -120,7 +121,7 @@ func TestChangedHashesAreTold(t *testing.T) {
 // A member whose labels change may buy from another catalog.
 func TestAMemberThatBuysElsewhereIsTold(t *testing.T) {
 	nodes := map[string][]*api.NodeState{"berlin": spotNodes("general", "z-1", "n1", "n2", "n3")}
-	h := open(t, door.Options{OfNodes: door.OfNodes{Nodes: func() map[string][]*api.NodeState { return nodes }}})
+	h := open(t, door.Options{OfNodes: door.OfNodes{Nodes: func(context.Context) map[string][]*api.NodeState { return nodes }}})
 	named := func(name, env, zone string, complete bool) string {
 		return strings.NewReplacer("{name: azure}", fmt.Sprintf("{name: %s, annotations: {flotilla.io/members: env=%s}}", name, env), "z-1", zone,
 			"spec: {", fmt.Sprintf("spec: {complete: %t, ", complete)).Replace(prices)

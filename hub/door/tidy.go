@@ -63,7 +63,7 @@ func (d *Door) tidy(ctx context.Context, _ string) (time.Time, error) {
 		refs = append(refs, spec.Object)
 	}
 	f := d.desk.New(draft.Door(), "")
-	if _, err := f.Delete(refs, api.Expected{}); err != nil {
+	if _, err := f.Delete(ctx, refs, api.Expected{}); err != nil {
 		return time.Time{}, err
 	}
 	if err := f.Commit(ctx); err != nil {

@@ -36,7 +36,7 @@ func held(t *testing.T) (h *house, deciding <-chan struct{}, goOn chan struct{})
 func holdingUp(h *house) (o door.Options, deciding <-chan struct{}, goOn chan struct{}, arm func()) {
 	begun, goOn := make(chan struct{}, 16), make(chan struct{})
 	var armed atomic.Bool
-	return door.Options{People: h.server.Server, Log: zerolog.Nop(), OfNodes: door.OfNodes{Nodes: func() map[string][]*api.NodeState {
+	return door.Options{People: h.server.Server, Log: zerolog.Nop(), OfNodes: door.OfNodes{Nodes: func(context.Context) map[string][]*api.NodeState {
 		if armed.Load() {
 			begun <- struct{}{}
 			<-goOn
@@ -90,6 +90,33 @@ func TestWhoStopsThingsWaitsForNoDraft(t *testing.T) {
 	default:
 	}
 	close(goOn)
+}
+
+// Writers wait for no plan that looks at what becomes of nodes, and it ends although nobody counts them.
+func TestPlansOfNodesHoldUpNobody(t *testing.T) {
+	h, deciding, goOn := held(t)
+	planned := h.asking(api.VerbPlan, api.PlanRequest{Documents: docs(t, strings.Replace(general, "30s", "1m", 1))})
+	bustest.Within(t, deciding, "the plan looks at nodes")
+	h.apply(strings.Replace(settings, `"1"`, `"2"`, 1))
+	select {
+	case err := <-planned:
+		require.Fail(t, "the plan ended before it was to", "%v", err)
+	default:
+	}
+	close(goOn)
+	require.NoError(t, bustest.Within(t, planned, "the plan"))
+}
+
+// What is remarkable about nodes is left out where it takes too long, which is told.
+func TestRemarksEnd(t *testing.T) {
+	h := closed(t)
+	h.run(door.Options{People: h.server.Server, Log: zerolog.Nop(), OfNodes: door.OfNodes{Nodes: func(ctx context.Context) map[string][]*api.NodeState {
+		<-ctx.Done()
+		return map[string][]*api.NodeState{"berlin": spotNodes("general", "z-9", "n1")}
+	}}})
+	results := h.apply(general, prices)
+	require.Contains(t, strings.Join(results[0].Notes, "\n"), "what it does to nodes takes longer than 4s to work out: not all of it is told")
+	require.Empty(t, told(&results[0]))
 }
 
 // A deletion that was decided before a freeze and is stored after it is refused as others are.

@@ -37,7 +37,7 @@ func (f *Draft) Apply(ctx context.Context, read *Documents) error {
 		return err
 	}
 	if len(f.refused.faults) == 0 {
-		if err := f.desk.judge(f); err != nil {
+		if err := f.desk.judge(ctx, f); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 // Delete adds the deletion of objects: of all that are there, or of none when one of them may not go. It returns those that
 // are not there. Those that are there must be what is wanted of them.
-func (f *Draft) Delete(refs []api.ObjectRef, want api.Expected) (missing []api.ObjectRef, err error) {
+func (f *Draft) Delete(ctx context.Context, refs []api.ObjectRef, want api.Expected) (missing []api.ObjectRef, err error) {
 	going, missing := f.lookUp(refs, want)
 	if failure := f.Failure(1); failure != nil {
 		return nil, failure
@@ -24,8 +25,7 @@ func (f *Draft) Delete(refs []api.ObjectRef, want api.Expected) (missing []api.O
 			return nil, err
 		}
 	}
-	f.desk.noteLost(f)
-	f.desk.noteEffects(f)
+	f.Remark(ctx)
 	return missing, f.cut()
 }
 

@@ -27,8 +27,8 @@ type Options struct {
 	SkippedNamespaces []string
 	// Inventory is what an agent says of its member, nil when it says nothing that can be read.
 	Inventory func(member string) *api.MemberInventory
-	// Nodes are those of all members that belong to NodePools, by member; nil when nobody knows.
-	Nodes func() map[string][]*api.NodeState
+	// Nodes are those of all members that belong to NodePools, by member; nil when nobody knows. It takes no longer than the context.
+	Nodes func(context.Context) map[string][]*api.NodeState
 	// Bounds are how much a deletion may take away without a yes.
 	Bounds guard.Bounds
 	Log    zerolog.Logger

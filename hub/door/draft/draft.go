@@ -24,7 +24,7 @@ type sealable struct {
 type Draft struct {
 	// Results tell what becomes of each object, in the order of the documents.
 	Results []api.ApplyResult
-	// Planning leaves it to the plan to tell why runs could not be created.
+	// Planning leaves it to the plan to tell why runs could not be created, and to Remark.
 	Planning bool
 	// Show puts into results what would be stored.
 	Show bool

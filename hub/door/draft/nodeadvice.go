@@ -1,9 +1,12 @@
 package draft
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"flotilla/bus/store"
 	"flotilla/core/advice"
@@ -12,9 +15,32 @@ import (
 	"flotilla/core/validate"
 )
 
+// mostRemarks is how long a draft is looked at for what is remarkable about nodes: who drafts next waits for that.
+const mostRemarks = 4 * time.Second
+
+// Remark says what is remarkable about the nodes of a draft, as far as that is worked out in time. A draft that is not
+// committed needs no turn for it.
+func (f *Draft) Remark(ctx context.Context) {
+	within, over := context.WithTimeout(ctx, mostRemarks)
+	defer over()
+	f.desk.noteNodes(within, f)
+	f.desk.noteLost(within, f)
+	f.desk.noteEffects(within, f)
+	if within.Err() != nil && ctx.Err() == nil && len(f.Results) > 0 {
+		f.note(f.Results[0].Object, fmt.Sprintf("what it does to nodes takes longer than %s to work out: not all of it is told", mostRemarks))
+	}
+}
+
+// remarkable notes what is said of an object, unless nobody waits for it any more: then it may be wrong.
+func (f *Draft) remarkable(ctx context.Context, object api.ObjectRef, notes []string) {
+	if ctx.Err() == nil {
+		f.note(object, notes...)
+	}
+}
+
 // noteNodes says what is remarkable about the NodePools and InstanceCatalogs of a draft.
-func (d *Desk) noteNodes(f *Draft) {
-	provisioning := sync.OnceValue(func() *disruption.Provisioning { return d.provisioning(f) })
+func (d *Desk) noteNodes(ctx context.Context, f *Draft) {
+	provisioning := sync.OnceValue(func() *disruption.Provisioning { return d.provisioning(ctx, f) })
 	for _, doc := range f.typed {
 		switch value := doc.Value.(type) {
 		case *api.NodePool:
@@ -25,16 +51,19 @@ func (d *Desk) noteNodes(f *Draft) {
 					f.note(doc.Object, advice.PoolChange(before, value, record)...)
 				}
 			}
-			f.note(doc.Object, advice.Pool(provisioning(), value, record)...)
+			f.remarkable(ctx, doc.Object, advice.Pool(provisioning(), value, record))
 			f.note(doc.Object, advice.ClassMissing(value, func(ref api.ObjectRef) bool { _, held := f.index.Get(ref); return held })...)
 		case *api.InstanceCatalog:
-			f.note(doc.Object, advice.Catalog(provisioning(), value)...)
+			f.remarkable(ctx, doc.Object, advice.Catalog(provisioning(), value))
 		}
 	}
 }
 
 // noteLost says of InstanceCatalogs and node classes that a draft deletes which pools lose them.
-func (d *Desk) noteLost(f *Draft) {
+func (d *Desk) noteLost(ctx context.Context, f *Draft) {
+	if len(f.going) == 0 {
+		return
+	}
 	catalogs := map[api.ObjectRef]*api.InstanceCatalog{}
 	classes := d.classes(nil)
 	for ref := range f.going {
@@ -50,9 +79,9 @@ func (d *Desk) noteLost(f *Draft) {
 		}
 	}
 	if len(catalogs) > 0 {
-		provisioning, going := d.provisioning(f), slices.Collect(maps.Values(catalogs))
+		provisioning, going := d.provisioning(ctx, f), slices.Collect(maps.Values(catalogs))
 		for ref, catalog := range catalogs {
-			f.note(ref, advice.CatalogGone(provisioning, going, catalog)...)
+			f.remarkable(ctx, ref, advice.CatalogGone(provisioning, going, catalog))
 		}
 	}
 	for i := range f.Results {
@@ -65,11 +94,11 @@ func (d *Desk) noteLost(f *Draft) {
 
 // provisioning is what nodes would be made from once a draft is committed. What cannot be read or is on its way out is left
 // out: remarks are made of it, and nothing is decided.
-func (d *Desk) provisioning(f *Draft) *disruption.Provisioning {
+func (d *Desk) provisioning(ctx context.Context, f *Draft) *disruption.Provisioning {
 	pools := standing[api.NodePool](f, f.records.Specs[api.KindNodePool])
 	m := &disruption.Provisioning{
 		Catalogs: slices.Collect(maps.Values(standing[api.InstanceCatalog](f, f.records.Specs[api.KindInstanceCatalog]))),
-		Classes:  map[string]string{}, Members: map[string]map[string]string{},
+		Classes:  map[string]string{}, Members: map[string]map[string]string{}, Ended: func() bool { return ctx.Err() != nil },
 	}
 	for _, name := range slices.Sorted(maps.Keys(pools)) {
 		m.Pools = append(m.Pools, pools[name])
@@ -102,27 +131,28 @@ func standing[T any, P api.PointerTo[T]](f *Draft, table *store.Records[api.Spec
 
 // noteEffects says of a draft which nodes have no price after it, and how many drift by it when that are so
 // many that nobody may have meant it (N20).
-func (d *Desk) noteEffects(f *Draft) {
+func (d *Desk) noteEffects(ctx context.Context, f *Draft) {
 	edits := f.edits()
 	if d.options.Nodes == nil || len(edits) == 0 {
 		return
 	}
-	after := d.provisioning(f)
+	after := d.provisioning(ctx, f)
 	if len(after.Pools) == 0 {
 		return // no node is measured against anything, and none has to be counted
 	}
-	nodes := d.options.Nodes()
+	nodes := d.options.Nodes(ctx)
 	if len(nodes) == 0 {
 		return
 	}
-	before := d.provisioning(&Draft{records: f.records, now: f.now})
+	before := d.provisioning(ctx, &Draft{records: f.records, now: f.now})
 	for i := range f.classes {
 		c := &f.classes[i]
 		for _, pool := range c.Pools {
 			before.Classes[pool], after.Classes[pool] = c.Before, c.After
 		}
 	}
-	advice.Effects(disruption.Effects(nodes, before, after, f.now.Time), edits, func(at api.ObjectRef, note string) { f.note(at, note) })
+	effects := disruption.Effects(nodes, before, after, f.now.Time)
+	advice.Effects(effects, edits, func(at api.ObjectRef, note string) { f.remarkable(ctx, at, []string{note}) })
 }
 
 // edits are the objects of a draft by which nodes may drift: pools first, then catalogs, node classes and

@@ -54,7 +54,7 @@ func (f *Draft) Patch(ctx context.Context, request *api.PatchRequest) (*api.Appl
 			Message: fmt.Sprintf("patching %s: found a patch that makes it %s, expected apiVersion, kind, name and namespace to stay", stored.Object, read.All[0].Object),
 		}
 	}
-	_, digests, err := unredacted(is.body, nil, false, f.desk.store.Keys)
+	_, digests, err := content.UnredactDocument(is.body, nil, false, f.desk.store.Keys)
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,6 @@ func (f *Draft) prune(documents *Documents) error {
 	if len(f.ops) > maxOps {
 		return f.tooManyPruned(len(f.going))
 	}
-	f.desk.noteLost(f)
 	return nil
 }
 

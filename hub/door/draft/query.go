@@ -53,13 +53,3 @@ func (f *Draft) Body(digest string) []byte {
 	}
 	return nil
 }
-
-// NotesOf are what is noted of the objects of a draft, each with its object.
-func NotesOf(results []api.ApplyResult) (notes []string) {
-	for i := range results {
-		for _, note := range results[i].Notes {
-			notes = append(notes, results[i].Object.String()+": "+note)
-		}
-	}
-	return notes
-}

@@ -1,7 +1,6 @@
 package draft
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/content"
-	"flotilla/core/seal"
 	"flotilla/core/strict"
 )
 
@@ -27,37 +25,13 @@ func (f *Draft) redacted(body json.RawMessage) (json.RawMessage, error) {
 // unredacted is a document with the values of what is stored in the place of their digests, so that what `get` shows can
 // be applied again, or, hidden, only where they stay hidden. It lists the paths of digests in whose place no value stands.
 func (d *Desk) unredacted(ctx context.Context, raw json.RawMessage, hidden bool) (whole json.RawMessage, unknown []string, err error) {
-	return unredacted(raw, func(ref api.ObjectRef) (json.RawMessage, error) {
+	return content.UnredactDocument(raw, func(ref api.ObjectRef) (json.RawMessage, error) {
 		stored, _, found := d.storedOf(ref)
 		if !found || stored.Digest == "" {
 			return json.RawMessage("{}"), nil
 		}
 		return d.whole(ctx, &stored)
 	}, hidden, d.store.Keys)
-}
-
-// unredacted is that of a document, with the values of what stored returns; nil: of nothing.
-func unredacted(raw json.RawMessage, stored func(api.ObjectRef) (json.RawMessage, error), hidden bool, keys *seal.Keyring) (whole json.RawMessage, unknown []string, err error) {
-	var document, held map[string]any
-	if !bytes.Contains(raw, []byte(content.RedactedBegin)) || kjson.Unmarshal(raw, &document) != nil {
-		return raw, nil, nil
-	}
-	if stored != nil {
-		body, err := stored(content.RefOf(document))
-		if err != nil {
-			return nil, nil, err
-		}
-		if err := kjson.Unmarshal(body, &held); err != nil {
-			return nil, nil, fmt.Errorf("decoding what is stored of %s: %w", content.RefOf(document), err)
-		}
-	}
-	if hidden {
-		unknown = content.UnredactHidden(document, held, keys)
-	} else {
-		unknown = content.Unredact(document, held, keys)
-	}
-	whole, err = json.Marshal(document)
-	return whole, unknown, err
 }
 
 // refuseDigests refuses a document in which digests stand where values belong, hidden as terms say.

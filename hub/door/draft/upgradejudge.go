@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"context"
 	"time"
 
 	"flotilla/core/advice"
@@ -60,7 +61,7 @@ func (f *Draft) refuse(refusal *api.Refusal) {
 }
 
 // judge looks at what a draft writes as it would be together.
-func (d *Desk) judge(f *Draft) error {
+func (d *Desk) judge(ctx context.Context, f *Draft) error {
 	if err := d.judgeUpgrades(f); err != nil {
 		return err
 	}
@@ -69,8 +70,9 @@ func (d *Desk) judge(f *Draft) error {
 		return err
 	}
 	f.noteBudgets()
-	d.noteNodes(f)
-	d.noteEffects(f)
+	if !f.Planning {
+		f.Remark(ctx)
+	}
 	return nil
 }
 

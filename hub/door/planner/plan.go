@@ -39,7 +39,7 @@ func (p *Planner) Plan(ctx context.Context, request *api.PlanRequest) (any, erro
 	if in.Subjects = p.subjects(f, documents, whole); len(in.Subjects) > 0 {
 		in.Standings = p.standings(in.Members)
 	}
-	in.Notes = append(in.Notes, draft.NotesOf(f.Results)...)
+	in.Notes = append(in.Notes, api.NotesOf(f.Results)...)
 	in.Notes = append(in.Notes, draft.Unforeseen(f.Results)...)
 	if whole {
 		in.Notes = append(in.Notes, p.steeringNotes(in.Subjects)...)
@@ -89,8 +89,8 @@ func picksOf(answer *plan.Answer) int {
 	return rows
 }
 
-// planned is the draft of an apply that is not committed. Only drafting holds writers up: reading documents and
-// deciding about placements do not.
+// planned is the draft of an apply that is not committed. Only drafting holds writers up: reading documents,
+// what they do to nodes, and deciding about placements do not.
 func (p *Planner) planned(ctx context.Context, by api.Caller, raw []json.RawMessage) (*draft.Draft, *draft.Documents, error) {
 	documents, err := p.desk.Read(ctx, raw, draft.Terms{Hidden: hidden(by)})
 	if err != nil {
@@ -99,16 +99,22 @@ func (p *Planner) planned(ctx context.Context, by api.Caller, raw []json.RawMess
 	if err := forbidValues(by, raw, documents.Merged); err != nil {
 		return nil, nil, err
 	}
-	if err := p.desk.Take(ctx); err != nil {
+	f, err := p.drafted(ctx, documents)
+	if err != nil {
 		return nil, nil, err
+	}
+	f.Remark(ctx)
+	return f, documents, nil
+}
+
+func (p *Planner) drafted(ctx context.Context, documents *draft.Documents) (*draft.Draft, error) {
+	if err := p.desk.Take(ctx); err != nil {
+		return nil, err
 	}
 	defer p.desk.Leave()
 	f := p.desk.New(draft.Door(), "")
 	f.Planning = true
-	if err := f.Apply(ctx, documents); err != nil {
-		return nil, nil, err
-	}
-	return f, documents, nil
+	return f, f.Apply(ctx, documents)
 }
 
 // subjects are the placements to plan, as they would be: those the documents name, or all of the whole

@@ -47,7 +47,7 @@ func (p *Planner) Preview(ctx context.Context, request *api.PreviewRequest) (any
 		_, labelled := documents.Members()[s.member.Name]
 		s.guessed = func(w render.Written) bool { return slices.Contains(s.written, w.Override) || labelled && w.Filled }
 	}
-	report := &preview.Report{Member: s.member.Name, Placements: []preview.Placement{}, Notes: draft.NotesOf(f.Results)}
+	report := &preview.Report{Member: s.member.Name, Placements: []preview.Placement{}, Notes: api.NotesOf(f.Results)}
 	wanted, err := s.wanted(request.Placement)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func (p *Planner) WhatIf(ctx context.Context, request *api.WhatIfRequest) (any, 
 	for _, entry := range p.records.Runs.All() {
 		in.Runs = append(in.Runs, entry.Value)
 	}
-	in.Notes = append(in.Notes, draft.NotesOf(f.Results)...)
+	in.Notes = append(in.Notes, api.NotesOf(f.Results)...)
 	answer := whatif.Build(in)
 	return &answer, nil
 }
