@@ -11,6 +11,9 @@ func (d *decision) fillSpread(constraints []constraint, candidates []int32, n in
 	if d.picked > 0 {
 		d.countPicked(constraints)
 	}
+	for i := range constraints {
+		d.findDomains(&constraints[i], candidates)
+	}
 	groups := groupsOf(constraints, d.byScore(candidates))
 	for {
 		best := d.judge(constraints, groups)
@@ -40,6 +43,24 @@ func (d *decision) countPicked(constraints []constraint) {
 		for i := range constraints {
 			constraints[i].count(constraints[i].domain(int32(row)))
 		}
+	}
+}
+
+// findDomains finds the domains of a constraint that count: those of candidates and of members that are picked, and those that
+// people wrote. The rest are what agents state of members that cannot be picked, and decides for nobody else (D32).
+func (d *decision) findDomains(c *constraint, candidates []int32) {
+	if c.column == nil {
+		return
+	}
+	for _, row := range candidates {
+		c.found[c.column.ids[row]] = true
+	}
+	for row, id := range c.column.ids {
+		if c.found[id] {
+			continue
+		}
+		m := d.fleet.members[row]
+		c.found[id] = d.columns.Outcomes[row].Has(verdict.OutcomePicked) || !m.Agent.Decides(m.Labels, c.key)
 	}
 }
 

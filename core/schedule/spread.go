@@ -12,13 +12,15 @@ import (
 const anywayPenalty = 1000
 
 // constraint is one topology spread constraint with the picks counted so far. Domains are all values
-// of the label over all members, whatever their health.
+// of the label over all members, whatever their health, but for those that agents alone state of members that cannot be
+// picked (D32).
 type constraint struct {
 	key    string
 	skew   int32
 	hard   bool
 	column *column // nil when no member carries the key
 	counts []int32 // picks by value number
+	found  []bool  // by value number: the domains that count
 
 	smallest, second, largest int32
 }
@@ -35,7 +37,7 @@ func (f *Fleet) constraints(p *api.Policy) []constraint {
 			hard: from.WhenUnsatisfiable != api.ScheduleAnyway, column: f.label(from.TopologyKey),
 		}
 		if c.column != nil {
-			c.counts = make([]int32, len(c.column.values))
+			c.counts, c.found = make([]int32, len(c.column.values)), make([]bool, len(c.column.values))
 		}
 		prepared = append(prepared, c)
 	}
@@ -69,7 +71,7 @@ func (c *constraint) count(domain uint32) {
 func (c *constraint) measure() {
 	c.smallest, c.second, c.largest = math.MaxInt32, math.MaxInt32, 0
 	for id := 1; id < len(c.counts); id++ {
-		if c.column.uses[id] == 0 {
+		if c.column.uses[id] == 0 || !c.found[id] {
 			continue
 		}
 		n := c.counts[id]

@@ -3,11 +3,13 @@ package schedule_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/sim"
 	"flotilla/core/verdict"
 )
 
@@ -38,6 +40,34 @@ func TestEmptyDomainBlocks(t *testing.T) {
 	require.Equal(t, `spread: ClusterUnschedulable, violated doNotSchedule topology spread constraint "zone" (max skew 1): "1" holds 1, emptiest 0, fullest 1`,
 		reasons(&plan)["a"])
 	require.Equal(t, "could not find all clusters needed as specified by the scheduling policy, found 1 cluster(s) instead of 3", plan.Message)
+}
+
+// A domain that the agent of a member that cannot be picked states on its own holds nobody back (D32). One that people wrote
+// does, and one with a member that can be picked or is picked already.
+func TestAStatedDomainHoldsNobodyBack(t *testing.T) {
+	stated := func(m *api.Member) { m.Agent = api.AgentLabels{Stated: []string{"zone"}} }
+	sick := func(m *api.Member) { m.Healthy, m.HealthChanged = "False", sim.Now.Add(-time.Hour) }
+	refused := taint(api.Taint{Key: "x", Effect: "NoSchedule"})
+	placed := []schedule.Existing{{Member: "mallory", State: api.BindingBound}}
+	for what, c := range map[string]struct {
+		existing []schedule.Existing
+		mallory  []func(*api.Member)
+		picked   int
+	}{
+		"stated, and sick":         {nil, []func(*api.Member){stated, sick}, 6},
+		"stated, and tainted":      {nil, []func(*api.Member){stated, refused}, 6},
+		"stated, and to be picked": {nil, []func(*api.Member){stated}, 5},
+		"stated, and picked":       {placed, []func(*api.Member){stated}, 5},
+		"written, and sick":        {nil, []func(*api.Member){sick}, 2},
+	} {
+		members := []api.Member{member("mallory", append(c.mallory, zone("nowhere"))...)}
+		for i := range 6 {
+			members = append(members, member(fmt.Sprint("m", i), zone(fmt.Sprint(i%2))))
+		}
+		in := input(pickN(6, spread("zone", 1, api.DoNotSchedule)), members...)
+		in.Existing = c.existing
+		require.Len(t, schedule.Schedule(in).Bindings, c.picked, what)
+	}
 }
 
 // A single domain counts as a skew of 1, never more.
