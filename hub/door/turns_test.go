@@ -92,7 +92,7 @@ func TestWhoStopsThingsWaitsForNoDraft(t *testing.T) {
 	close(goOn)
 }
 
-// Writers wait for no plan that looks at what becomes of nodes, and it ends although nobody counts them.
+// Writers wait for no plan that looks at what becomes of nodes (H39).
 func TestPlansOfNodesHoldUpNobody(t *testing.T) {
 	h, deciding, goOn := held(t)
 	planned := h.asking(api.VerbPlan, api.PlanRequest{Documents: docs(t, strings.Replace(general, "30s", "1m", 1))})

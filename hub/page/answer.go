@@ -19,7 +19,7 @@ import (
 func (p *Page) whole(w http.ResponseWriter, r *http.Request, code int, v *visit, s *screen, drawn *rendering) {
 	p.write(w, r, code, "page", map[string]any{
 		"Title": drawn.Title, "Fleet": p.options.Fleet, "Person": v.person, "Screens": screens(), "Screen": s, "Parts": drawn.parts,
-		"Sight": v.fleet, "Kept": len(s.patterns) > 0, "Hub": p.options.Replica + " " + p.options.Version, "Scene": &scene{visit: v}, "Table": drawn.Table != nil, "Picture": drawn.Picture,
+		"Sight": v.fleet, "Kept": len(s.patterns) > 0, "Hub": p.options.Replica + " " + p.options.Version, "Scene": &scene{visit: v}, "Table": drawn.tabled, "Picture": drawn.Picture,
 		"Guest": v.person.Ends.IsZero(),
 	})
 }
@@ -86,17 +86,25 @@ func statusOf(f *api.Failure) int {
 	return code
 }
 
-// export writes a screen in another form.
-func (p *Page) export(w http.ResponseWriter, r *http.Request, v *visit, drawn *rendering, form string) {
-	if form == "svg" && drawn.Picture != "" {
-		p.exportPicture(w, r, drawn)
+// export writes what a screen shows as a table. It is in a lane of the person until that is taken: tables of large fleets are
+// large.
+func (p *Page) export(w http.ResponseWriter, r *http.Request, v *visit, s *screen, form string) {
+	leave, err := v.lane()
+	if err != nil {
+		p.failed(w, r, err)
 		return
 	}
-	if form == "svg" || drawn.Table == nil {
+	defer leave()
+	drawing, err := s.draw(v)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	if drawing.Table == nil {
 		p.nowhere(w, r)
 		return
 	}
-	table, err := drawn.Table(v, form)
+	table, err := drawing.Table(v, form)
 	if err != nil {
 		p.failed(w, r, err)
 		return
@@ -114,7 +122,7 @@ func (p *Page) export(w http.ResponseWriter, r *http.Request, v *visit, drawn *r
 // exportPicture writes the SVG within a part, by itself.
 func (p *Page) exportPicture(w http.ResponseWriter, r *http.Request, drawn *rendering) {
 	for _, part := range drawn.parts {
-		if part.ID != drawn.Picture {
+		if drawn.Picture == "" || part.ID != drawn.Picture {
 			continue
 		}
 		sheet, err := staticFiles.ReadFile("static/page.css")

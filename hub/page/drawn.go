@@ -11,6 +11,9 @@ import (
 )
 
 const (
+	// mostDrawing is how many screens are drawn for one person at once, mostDrawn how many wait for that too: those of all of
+	// their streams, and some that they load.
+	mostDrawing, mostDrawn = 2, mostOfOne*mostScreens + 256
 	// mostKept is how many drawings are kept.
 	mostKept = 256
 	// keptFor is for how long one is shown while nothing changes, so that the ages on it go on.
@@ -28,9 +31,10 @@ type rendered struct {
 // rendering is a screen as it was rendered.
 type rendering struct {
 	*drawing
-	parts []rendered
-	turn  uint64
-	at    time.Time
+	parts  []rendered
+	tabled bool // it has a table, which is made of a drawing of its own
+	turn   uint64
+	at     time.Time
 }
 
 // drawn keeps what was drawn of the newest sight, so that many who look at the same cost what one does.
@@ -68,7 +72,7 @@ func (d *drawn) of(v *visit, s *screen) (*rendering, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := &rendering{drawing: drawing, turn: v.fleet.turn, at: now}
+	next := &rendering{drawing: drawing, tabled: drawing.Table != nil, turn: v.fleet.turn, at: now}
 	for _, part := range drawing.Parts {
 		html, err := d.render(v, part)
 		if err != nil {
@@ -76,7 +80,7 @@ func (d *drawn) of(v *visit, s *screen) (*rendering, error) {
 		}
 		next.parts = append(next.parts, html)
 	}
-	drawing.Parts = nil // which hold on to the whole fleet of this turn
+	drawing.Parts, drawing.Table = nil, nil // which hold on to the whole fleet of this turn
 	place.rendering = next
 	return next, nil
 }

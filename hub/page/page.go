@@ -40,6 +40,7 @@ type Page struct {
 	drawn     *drawn
 	deeds     deeds
 	crowd     crowd
+	lanes     loop.Lanes
 	census    census
 	foresight *beside[foretold]
 	windows   *beside[*picture.Calendar]
@@ -53,7 +54,7 @@ func New(o Options) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{options: o, templates: templates, census: census{turn: newTurn()}}
+	p := &Page{options: o, templates: templates, census: census{turn: newTurn()}, lanes: loop.Lanes{Wide: mostDrawing, Most: mostDrawn}}
 	p.ctx, p.end = context.WithCancel(context.Background())
 	p.survey = newSurvey(p.ctx, o)
 	p.sessions = newSessions(o.Door, o.Now)

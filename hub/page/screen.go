@@ -3,12 +3,15 @@ package page
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/core/overview"
 )
@@ -92,7 +95,11 @@ func (p *Page) show(s *screen) http.HandlerFunc {
 			p.failed(w, r, err)
 			return
 		}
-		drawn, err := p.drawn.of(v, s)
+		if form := formOf(r); form == "csv" || form == "json" {
+			p.export(w, r, v, s, form)
+			return
+		}
+		drawn, err := p.draw(v, s)
 		if err != nil {
 			p.failed(w, r, err)
 			return
@@ -101,12 +108,31 @@ func (p *Page) show(s *screen) http.HandlerFunc {
 			*into = drawn.parts
 			return
 		}
-		if form := formOf(r); form != "" {
-			p.export(w, r, v, drawn, form)
+		if formOf(r) == "svg" {
+			p.exportPicture(w, r, drawn)
 			return
 		}
 		p.whole(w, r, http.StatusOK, v, s, drawn)
 	}
+}
+
+// lane waits until one more screen may be drawn for the person; leave says that it was.
+func (v *visit) lane() (leave func(), err error) {
+	leave, err = v.page.lanes.Take(v.ctx, v.person.Name)
+	if errors.Is(err, loop.ErrCrowded) {
+		err = &api.Failure{Code: api.CodeLimit, Message: fmt.Sprintf("%d screens are being drawn for you already: close some browsers", mostDrawn)}
+	}
+	return leave, err
+}
+
+// draw returns a screen as a visit sees it.
+func (p *Page) draw(v *visit, s *screen) (*rendering, error) {
+	leave, err := v.lane()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return p.drawn.of(v, s)
 }
 
 // collected is the key of where a stream wants the parts of a screen.

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/overview"
+	"flotilla/tests/elsewhen"
 )
 
 // One slow picture holds nobody whom nobody waits for, and no more than so many; who waits gets what is drawn then.
@@ -51,4 +53,17 @@ func TestASlowPictureHoldsNobodyWhoLeaves(t *testing.T) {
 		require.NoError(t, <-stays)
 		require.Equal(t, 1, drawings)
 	})
+}
+
+// What is kept of a screen holds on to no fleet of a former turn: its table is made of another drawing when somebody asks.
+func TestWhatIsKeptHoldsNoFleet(t *testing.T) {
+	d := newDrawn(&Page{options: Options{Now: elsewhen.Now}})
+	at := &screen{draw: func(*visit) (*drawing, error) {
+		return &drawing{Title: "all", Table: made(func() *overview.Table { return &overview.Table{} })}, nil
+	}}
+	kept, err := d.of(&visit{ctx: t.Context(), page: d.page, url: &url.URL{Path: "/"}, fleet: &sight{turn: 1}}, at)
+	require.NoError(t, err)
+	require.True(t, kept.tabled)
+	require.Nil(t, kept.Table)
+	require.Nil(t, kept.Parts)
 }
