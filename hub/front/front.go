@@ -178,6 +178,10 @@ func (f *Front) bounded(next http.Handler, long genericrequest.LongRunningReques
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, _ := genericrequest.RequestInfoFrom(r.Context())
 		who, known := genericrequest.UserFrom(r.Context())
+		if err := bounds.Selectors(r.URL.Query()); err != nil {
+			f.refuse(w, r, apierrors.NewBadRequest(err.Error()))
+			return
+		}
 		if info == nil || !known || long(r, info) {
 			next.ServeHTTP(w, r)
 			return

@@ -255,6 +255,21 @@ func TestBodiesThatGrow(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, code, text)
 }
 
+// A watch keeps its selectors: those that take much are refused before anything is kept (H39).
+func TestWatchesHaveSmallSelectors(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	eve := f.client(f.as(f.hub, "eve", api.RoleViewer))
+	for selector, want := range map[string]string{
+		strings.Repeat("x,", 256) + "x": "labelSelector: found 257 requirements, expected at most 256",
+		strings.Repeat("x", 10_000):     "labelSelector: found 10000 bytes, expected at most 8192",
+	} {
+		_, err := eve.maps().Watch(t.Context(), metav1.ListOptions{LabelSelector: selector})
+		require.True(t, apierrors.IsBadRequest(err), "%v", err)
+		require.ErrorContains(t, err, want)
+	}
+}
+
 // A patch that merges lists by keys is refused where these are so long that looking for each item takes long.
 func TestAPatchOfLongLists(t *testing.T) {
 	t.Parallel()
