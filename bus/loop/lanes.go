@@ -9,10 +9,10 @@ import (
 // ErrCrowded says that too many wait in a lane already.
 var ErrCrowded = errors.New("too many wait already")
 
-// Lanes let a few goroutines of each name work at once, so that whoever has much to do waits for themselves alone. Set the
-// numbers before the first use. Its methods may be called from any goroutine.
+// Lanes let a few goroutines of each name work at once, so that whoever has much to do waits for themselves alone. The numbers
+// are set before the first use. Its methods may be called from any goroutine.
 type Lanes struct {
-	// Wide is how many of one name work at once, Most how many work or wait.
+	// Wide is how many of one name work at once, Most how many work or wait; 0 is any number.
 	Wide, Most int
 
 	mu sync.Mutex
@@ -50,7 +50,7 @@ func (l *Lanes) enter(name string) (mine *lane, room bool) {
 		mine = &lane{slots: make(chan struct{}, l.Wide)}
 		l.of[name] = mine
 	}
-	if mine.users >= l.Most {
+	if l.Most > 0 && mine.users >= l.Most {
 		return nil, false
 	}
 	mine.users++

@@ -42,14 +42,6 @@ func TestPoolsFor(t *testing.T) {
 
 // What many members have is asked with selectors that are parsed once, and is not worked out for nobody.
 func TestProvisioning(t *testing.T) {
-	catalog := func(name, selector string) *api.InstanceCatalog {
-		c := &api.InstanceCatalog{}
-		c.Name = name
-		if selector != "" {
-			c.Annotations = map[string]string{api.AnnotationMembers: selector}
-		}
-		return c
-	}
 	over := false
 	m := Provisioning{
 		Catalogs: []*api.InstanceCatalog{catalog("z", ""), catalog("b", "env=prod"), catalog("a", "=(")},

@@ -155,16 +155,18 @@ func TestCountPools(t *testing.T) {
 	require.Equal(t, map[string]PoolShare{"a": {FleetCount: FleetCount{2, 1}, Nodes: 3}, "b": {FleetCount: FleetCount{1, 1}, Nodes: 1}}, CountPools(s))
 }
 
+// catalog is an empty one for the members that a selector matches, for all without one.
+func catalog(name, members string) *api.InstanceCatalog {
+	c := &api.InstanceCatalog{}
+	c.Name = name
+	if members != "" {
+		c.Annotations = map[string]string{api.AnnotationMembers: members}
+	}
+	return c
+}
+
 // Of several catalogs for a member the first by name counts.
 func TestCatalogFor(t *testing.T) {
-	catalog := func(name, members string) *api.InstanceCatalog {
-		c := &api.InstanceCatalog{}
-		c.Name = name
-		if members != "" {
-			c.Annotations = map[string]string{api.AnnotationMembers: members}
-		}
-		return c
-	}
 	all := []*api.InstanceCatalog{catalog("z", ""), catalog("b", "cloud=azure"), catalog("a", "cloud=on-prem"), catalog("0", "((")}
 	require.Equal(t, "b", CatalogFor(map[string]string{"cloud": "azure"}, all).Name)
 	require.Equal(t, "z", CatalogFor(nil, all).Name)

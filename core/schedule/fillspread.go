@@ -56,7 +56,7 @@ func (d *decision) findDomains(c *constraint, candidates []int32) {
 		c.found[c.column.ids[row]] = true
 	}
 	for row, id := range c.column.ids {
-		if c.found[id] {
+		if id == 0 || c.found[id] {
 			continue
 		}
 		m := d.fleet.members[row]

@@ -94,14 +94,18 @@ func TestDecisionsKnowWhoWantsThem(t *testing.T) {
 	require.Greater(t, counted.asked.Load(), int64(1), "Step asks, and step once it is through")
 }
 
-// countingContext counts how often somebody asks whether it ended.
+// countingContext counts how often somebody asks whether it ended, and calls a function then, if it has one.
 type countingContext struct {
 	context.Context //nolint:containedctx // it is one
 	asked           atomic.Int64
+	also            func()
 }
 
 func (c *countingContext) Err() error {
 	c.asked.Add(1)
+	if c.also != nil {
+		c.also()
+	}
 	return c.Context.Err()
 }
 

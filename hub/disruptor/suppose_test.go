@@ -1,6 +1,7 @@
 package disruptor
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -66,6 +67,56 @@ func TestPlansSupposeDocuments(t *testing.T) {
 	require.Equal(t, map[string]int{"all": 0}, shared.FleetBudgets)
 	closed := plan(supposedPool("a", "", `{"nodes":"0"}`, ""))
 	require.Contains(t, closed.Notes[1], "NodePool/a: BudgetLint")
+}
+
+// What is supposed is parsed while others work with the provisioning of the hub, and ends with whoever asked (H39).
+func TestWhatIsSupposedHoldsNobodyUp(t *testing.T) {
+	h := newHarness(t, resting(), "berlin")
+	h.pool("a", "0")
+	h.nodes("berlin", aNode("n1", "a", 4))
+	h.ready()
+	h.stop() // the passes do not come between
+	k := h.room.provisioning
+	as, err := suppose([]json.RawMessage{supposedPool("b", "", open, ""), supposedPool("c", "", open, "")})
+	require.NoError(t, err)
+	free := &countingContext{Context: bustest.Context(t), also: func() {
+		require.True(t, k.mu.TryLock(), "nobody waits for what is supposed")
+		k.mu.Unlock()
+	}}
+	pools, err := k.supposing(free, nil, as)
+	require.NoError(t, err)
+	require.Len(t, pools.parsed, 3)
+	require.Positive(t, free.asked.Load())
+
+	over, end := context.WithCancel(bustest.Context(t))
+	end()
+	_, err = k.supposing(over, nil, as)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// Who notes that something changed waits for nobody who works with the provisioning.
+func TestChangesAreNotedWithoutWaiting(t *testing.T) {
+	h := newHarness(t, resting(), "berlin")
+	h.pool("a", "0", func(p *api.NodePool) {
+		p.Spec.Template.Spec.NodeClassRef = &api.NodeClassRef{Group: "karpenter.azure.com", Kind: "AKSNodeClass", Name: "std"}
+	})
+	h.nodes("berlin", aNode("n1", "a", 4))
+	h.ready()
+	h.stop() // the passes do not come between
+	k := h.room.provisioning
+	k.of(bustest.Context(t), nil)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	noted := make(chan bool, 2)
+	go func() {
+		noted <- k.noteObject("karpenter.azure.com|AKSNodeClass||std")
+		noted <- k.noteObject("karpenter.azure.com|AKSNodeClass||other")
+	}()
+	require.True(t, bustest.Within(t, noted, "the change of a class that a pool names"))
+	require.False(t, bustest.Within(t, noted, "that of another"))
+	k.classes["a"] = "older"
+	k.renew()
+	require.Empty(t, k.classes)
 }
 
 // A supposed node class drifts the nodes that were made with another one.

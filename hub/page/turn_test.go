@@ -2,6 +2,8 @@ package page
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"testing"
 	"testing/synctest"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/core/overview"
 	"flotilla/tests/elsewhen"
@@ -65,5 +68,41 @@ func TestWhatIsKeptHoldsNoFleet(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, kept.tabled)
 	require.Nil(t, kept.Table)
-	require.Nil(t, kept.Parts)
+}
+
+// Screens and tables of one person are drawn in their lane (H39): others wait for none of them.
+func TestScreensAreDrawnInALaneOfThePerson(t *testing.T) {
+	templates, err := parseTemplates()
+	require.NoError(t, err)
+	p := &Page{options: Options{Now: elsewhen.Now}, templates: templates, lanes: loop.Lanes{Wide: 1, Most: 1}}
+	p.drawn = newDrawn(p)
+	at := &screen{draw: func(v *visit) (*drawing, error) {
+		if v.person.Name == "eve" {
+			_, err := v.lane()
+			require.Error(t, err, "it is hers already")
+		}
+		return &drawing{Title: "all", Table: made(func() *overview.Table { return &overview.Table{Value: []string{}} })}, nil
+	}}
+	visit := func(name string) *visit {
+		return &visit{ctx: t.Context(), page: p, person: api.Person{Name: name}, url: &url.URL{Path: "/" + name}, fleet: &sight{turn: 1}}
+	}
+	leave, err := visit("eve").lane()
+	require.NoError(t, err)
+	_, err = p.draw(visit("eve"), at)
+	failure := &api.Failure{}
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, api.CodeLimit, failure.Code)
+	export := func(name string) int {
+		w := httptest.NewRecorder()
+		p.export(w, httptest.NewRequest(http.MethodGet, "/all.json", http.NoBody), visit(name), at, "json")
+		return w.Code
+	}
+	require.Equal(t, http.StatusUnprocessableEntity, export("eve"))
+	_, err = p.draw(visit("anna"), at)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, export("anna"))
+	leave()
+	_, err = p.draw(visit("eve"), at)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, export("eve"))
 }
