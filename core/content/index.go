@@ -16,6 +16,7 @@ type Index struct {
 	byKind      map[groupKind]map[string]*api.Spec
 	byNamespace map[string]map[string]*api.Spec
 	reserved    map[string]bool
+	looked      int
 }
 
 // NewIndex returns an index that holds heads.
@@ -144,15 +145,23 @@ func (x *Index) inside(namespace string) []*api.Spec {
 }
 
 func (x *Index) filter(held map[string]*api.Spec, keep func(*api.Spec) bool) []*api.Spec {
-	found := make([]*api.Spec, 0, len(held))
-	for _, head := range held {
+	x.looked += len(held)
+	keys := make([]string, 0, len(held))
+	for key, head := range held {
 		if keep(head) && x.selectable(head) {
-			found = append(found, head)
+			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(found, func(a, b *api.Spec) int { return strings.Compare(Key(a.Object), Key(b.Object)) })
+	slices.Sort(keys)
+	found := make([]*api.Spec, len(keys))
+	for i, key := range keys {
+		found[i] = held[key]
+	}
 	return found
 }
+
+// Looked is how many objects selectors have looked at, each as often as it was.
+func (x *Index) Looked() int { return x.looked }
 
 // selectable reports whether a placement may take the object at all.
 func (x *Index) selectable(head *api.Spec) bool {

@@ -348,3 +348,16 @@ func TestSelectRefersToStrippedBodies(t *testing.T) {
 	require.Equal(t, keys.Digest(made.Manifest), found[0].Digest)
 	require.NotEqual(t, made.Head.Digest, found[0].Digest)
 }
+
+// What selectors look at is counted, each object as often as it is looked at (H40).
+func TestLooksAreCounted(t *testing.T) {
+	index := content.NewIndex()
+	for _, name := range []string{"a", "b", "c"} {
+		index.Set(api.Spec{Object: api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name}})
+	}
+	byLabel := api.ResourceSelector{Version: "v1", Kind: "ConfigMap", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}
+	_, err := content.Select([]api.ResourceSelector{byLabel, byLabel}, "shop", index)
+	require.NoError(t, err)
+	require.Equal(t, 6, index.Looked())
+	require.Zero(t, index.Clone().Looked())
+}

@@ -34,6 +34,8 @@ type Input struct {
 	// verdicts do not fit are answered with picks, removals and the members that keep the workload; a note
 	// counts the rest.
 	MaxVerdicts int
+	// Ended tells that nobody waits for the answer any more, and any will do; nil is never.
+	Ended func() bool
 	// Objects and Notes are handed on to the answer.
 	Objects []api.ApplyResult
 	Notes   []string
@@ -66,6 +68,9 @@ func Build(in Input) Answer {
 	subjects := slices.Clone(in.Subjects)
 	slices.SortStableFunc(subjects, func(a, b Subject) int { return cmp.Compare(a.Placement.Key(), b.Placement.Key()) })
 	for i := range subjects {
+		if in.Ended != nil && in.Ended() {
+			break
+		}
 		s := &subjects[i]
 		input := s.Input(fleet, in.Now, in.Thresholds)
 		decided := schedule.Schedule(input)

@@ -72,7 +72,7 @@ func buildRuns(in *Input) ([]Run, []RunDetail) {
 	slices.SortStableFunc(runs, func(a, b upgrade.PlannedRun) int { return cmp.Compare(a.Run.Name, b.Run.Name) })
 	planned := upgrade.Plan(runs, in.View, in.Now, in.Assume).Runs
 	details := make([]RunDetail, len(planned))
-	for i := range runs {
+	for i := range planned {
 		details[i] = RunDetail{Upgrade: UpgradeText(&runs[i].Run.Spec.Upgrade)}
 	}
 	contents, ofContents := planContents(in)

@@ -81,14 +81,17 @@ func (r *ContentRun) snapshotOn(member string) int64 {
 	return 0
 }
 
-// planContents plans every staged run by itself.
+// planContents plans every staged run by itself, as far as there is room and somebody waits.
 func planContents(in *Input) ([]upgrade.RunPlan, []RunDetail) {
 	runs := slices.Clone(in.ContentRuns)
 	slices.SortStableFunc(runs, func(a, b ContentRun) int { return cmp.Compare(a.Run.Key(), b.Run.Key()) })
-	planned, details := make([]upgrade.RunPlan, len(runs)), make([]RunDetail, len(runs))
+	planned, details := make([]upgrade.RunPlan, 0, len(runs)), make([]RunDetail, 0, len(runs))
 	for i := range runs {
-		planned[i] = runs[i].plan(in.Now, in.AssumeContent)
-		details[i] = RunDetail{Kind: runs[i].Run.Kind, Upgrade: "content of placement " + runs[i].Run.Placement()}
+		if !in.AssumeContent.GoesOn(planned) {
+			break
+		}
+		planned = append(planned, runs[i].plan(in.Now, in.AssumeContent))
+		details = append(details, RunDetail{Kind: runs[i].Run.Kind, Upgrade: "content of placement " + runs[i].Run.Placement()})
 	}
 	return planned, details
 }

@@ -76,7 +76,7 @@ func (s *Simulation) course(out RunPlan, taken map[string]Expected, a Assumption
 		return out
 	}
 	others := slices.Clone(s.others)
-	s.play(now.Add(PlanHorizon), a.ApproveAfter)
+	s.play(now.Add(PlanHorizon), &a)
 	s.tellHeld()
 	return s.report(out, taken, others)
 }

@@ -35,6 +35,25 @@ type Assumptions struct {
 	ApproveAfter *time.Duration
 	// Operation is what is done to the run first; nil: a run that was not started is started.
 	Operation *api.RunOperation
+	// MostRows is how many members and events the runs of a plan may have before the rest of the runs is left out; 0 is any
+	// number.
+	MostRows int
+	// Ended tells that nobody waits for the plan any more, and any will do; nil is never.
+	Ended func() bool
+}
+
+func (a *Assumptions) ended() bool { return a.Ended != nil && a.Ended() }
+
+// GoesOn reports whether one more run is to be planned after others.
+func (a *Assumptions) GoesOn(planned []RunPlan) bool {
+	if a.ended() {
+		return false
+	}
+	rows := 0
+	for i := range planned {
+		rows += len(planned[i].Members) + len(planned[i].Events)
+	}
+	return a.MostRows == 0 || rows <= a.MostRows
 }
 
 // PlannedRun is a run to plan: a new one, or one that exists when Status is given.
@@ -106,10 +125,13 @@ type Expected struct {
 }
 
 // Plan simulates runs, each by itself, through the same steps as the hub, from now on. A run that was
-// not started is started now.
+// not started is started now. Runs for which there is no room, or which nobody waits for, are left out.
 func Plan(runs []PlannedRun, view View, now time.Time, a Assumptions) Report {
 	report := Report{Runs: []RunPlan{}}
 	for i := range runs {
+		if !a.GoesOn(report.Runs) {
+			break
+		}
 		report.Runs = append(report.Runs, planRun(&runs[i], view, now.UTC().Truncate(time.Second), a))
 	}
 	return report
@@ -180,10 +202,10 @@ func (a *Assumptions) of(policy api.UpdatePolicy, run *Durations, m *api.MemberU
 	return took, basis
 }
 
-// play lets the run go on by itself, gates approved as assumed, until nothing more happens.
-func (s *Simulation) play(end time.Time, approveAfter *time.Duration) {
-	for {
-		gate, when := s.nextApproval(approveAfter)
+// play lets the run go on by itself, gates approved as assumed, until nothing more happens or nobody waits for it.
+func (s *Simulation) play(end time.Time, a *Assumptions) {
+	for !a.ended() {
+		gate, when := s.nextApproval(a.ApproveAfter)
 		next := s.next()
 		switch {
 		case gate != "" && !when.After(end) && (next.IsZero() || !next.Before(when)):

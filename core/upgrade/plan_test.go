@@ -125,3 +125,20 @@ func TestAProfileNotesARunThatExists(t *testing.T) {
 		require.False(t, note(d.Status).Changed, name)
 	}
 }
+
+// A plan holds so many rows of runs and no more, and ends with whoever waits for it (H40): runs that it has no room for, or that
+// nobody waits for, are left out.
+func TestPlansOfManyRunsEnd(t *testing.T) {
+	run, view := thousand(t, 1, 20)
+	runs := []upgrade.PlannedRun{{Run: run}, {Run: run}, {Run: run}}
+	whole := upgrade.Plan(runs, view, benchNow, upgrade.Assumptions{})
+	require.Len(t, whole.Runs, 3)
+	rows := len(whole.Runs[0].Members) + len(whole.Runs[0].Events)
+	require.Len(t, upgrade.Plan(runs, view, benchNow, upgrade.Assumptions{MostRows: 2 * rows}).Runs, 3)
+	require.Len(t, upgrade.Plan(runs, view, benchNow, upgrade.Assumptions{MostRows: 2*rows - 1}).Runs, 2)
+
+	asked := 0
+	cut := upgrade.Plan(runs, view, benchNow, upgrade.Assumptions{Ended: func() bool { asked++; return asked > 1 }})
+	require.Len(t, cut.Runs, 1)
+	require.Less(t, len(cut.Runs[0].Events), len(whole.Runs[0].Events), "it ended within the run")
+}

@@ -107,6 +107,19 @@ func TestPlansOfNodesHoldUpNobody(t *testing.T) {
 	require.NoError(t, bustest.Within(t, planned, "the plan"))
 }
 
+// A plan waits for no draft of those who write, nor does what is asked with one (H40).
+func TestPlansWaitForNoDraft(t *testing.T) {
+	h, deciding, goOn := held(t)
+	drafting := h.asking(api.VerbApply, api.ApplyRequest{Request: h.id(), Documents: docs(t, strings.Replace(general, "30s", "1m", 1))})
+	bustest.Within(t, deciding, "the draft is being made")
+	planned := must[planAnswer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, strings.Replace(settings, `"1"`, `"2"`, 1))})
+	require.Len(t, planned.Objects, 1)
+	require.Equal(t, api.ActionConfigured, planned.Objects[0].Action)
+	must[json.RawMessage](h, api.VerbWhatIf, api.WhatIfRequest{Without: []string{"berlin"}})
+	close(goOn)
+	require.NoError(t, bustest.Within(t, drafting, "the draft"))
+}
+
 // What is remarkable about nodes is left out where it takes too long, which is told.
 func TestRemarksEnd(t *testing.T) {
 	h := closed(t)

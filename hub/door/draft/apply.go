@@ -29,6 +29,9 @@ func (f *Draft) Apply(ctx context.Context, read *Documents) error {
 		if doc.Object.Name == "" || faulty[doc.Object.String()] {
 			continue
 		}
+		if err := f.Planning.GoOn(); err != nil {
+			return err
+		}
 		if err := f.apply(doc); err != nil {
 			return err
 		}

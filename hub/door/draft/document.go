@@ -175,34 +175,15 @@ func (d *Desk) readContent(read Document) (Document, strict.Faults) {
 	if err := kjson.Unmarshal(read.Body, &tree); err != nil {
 		return read, strict.Faults{{Object: read.Object.String(), Found: err.Error(), Expected: "one JSON object"}}
 	}
-	read.placeInNamespace(tree)
+	if note := content.PutInNamespace(tree, read.Object); note != "" {
+		read.notes = append(read.notes, note)
+	}
 	made, err := content.New(tree, d.store.Keys)
 	if err != nil {
 		return read, strict.Faults{{Object: read.Object.String(), Found: err.Error(), Expected: "one JSON object"}}
 	}
 	read.object, read.Object = made, made.Head.Object
 	return read, nil
-}
-
-// placeInNamespace gives tree, which the caller owns, the namespace its kind asks for.
-func (r *Document) placeInNamespace(tree map[string]any) {
-	inNamespace, known := api.KindNamespaced(content.GroupOf(r.Object.APIVersion), r.Object.Kind)
-	switch {
-	case !known:
-	case inNamespace && r.Object.Namespace == "":
-		setNamespace(tree, "default")
-		r.notes = append(r.notes, `put into namespace "default", which no placement selects: give metadata.namespace`)
-	case !inNamespace && r.Object.Namespace != "":
-		metadata, _ := tree["metadata"].(map[string]any)
-		delete(metadata, "namespace")
-		r.notes = append(r.notes, "metadata.namespace ignored: a "+r.Object.Kind+" lies outside namespaces")
-	}
-}
-
-func setNamespace(tree map[string]any, namespace string) {
-	if metadata, ok := tree["metadata"].(map[string]any); ok {
-		metadata["namespace"] = namespace
-	}
 }
 
 // bodyOf returns the stored body of a known kind as a tree.

@@ -10,6 +10,7 @@ import (
 	"flotilla/core/advice"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/hub/door/effort"
 	"flotilla/hub/door/records"
 )
 
@@ -24,8 +25,9 @@ type sealable struct {
 type Draft struct {
 	// Results tell what becomes of each object, in the order of the documents.
 	Results []api.ApplyResult
-	// Planning leaves it to the plan to tell why runs could not be created, and to Remark.
-	Planning bool
+	// Planning is set of a draft that is only shown: it leaves it to the plan to tell why runs could not be created, and to
+	// Remark.
+	Planning *effort.Bound
 	// Show puts into results what would be stored.
 	Show bool
 	// Set is the set of the documents.
@@ -140,6 +142,9 @@ func (f *Draft) cut() error {
 	}
 	slices.SortFunc(wanted, func(a, b *api.Placement) int { return strings.Compare(a.Key(), b.Key()) })
 	for _, p := range wanted {
+		if err := f.Planning.GoOn(); err != nil {
+			return err
+		}
 		err := f.cutOne(p)
 		if _, written := f.placements[p.Key()]; err != nil && written {
 			return err

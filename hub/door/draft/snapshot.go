@@ -17,7 +17,13 @@ func (f *Draft) cutOne(p *api.Placement) error {
 	if p.DeletionTimestamp != nil {
 		return nil
 	}
+	looked := f.index.Looked()
 	selected := f.Selected(p)
+	if _, written := f.placements[p.Key()]; written {
+		if err := f.Planning.Selected(f.index.Looked()-looked, len(selected.Manifests)); err != nil {
+			return err
+		}
+	}
 	past, broken := f.History(p), f.brokenSnapshots(p.Key())
 	next, ended := past.Follow(&selected)
 	if ended {
@@ -81,6 +87,10 @@ func (f *Draft) bundle(next *api.Snapshot, kept []store.Entry[api.Snapshot]) err
 		if len(earlier.Packs) == 0 {
 			plan.Earlier = append(plan.Earlier, content.Earlier{Work: earlier.Work, Manifests: earlier.Manifests})
 		}
+	}
+	if f.Planning != nil {
+		next.Work = "planned" // of no work that is there
+		return nil
 	}
 	bundles, err := plan.Bundles(next.Manifests)
 	if err != nil {

@@ -70,7 +70,7 @@ func (d *Desk) judge(ctx context.Context, f *Draft) error {
 		return err
 	}
 	f.noteBudgets()
-	if !f.Planning {
+	if f.Planning == nil {
 		f.Remark(ctx)
 	}
 	return nil
@@ -81,6 +81,9 @@ func (d *Desk) judge(ctx context.Context, f *Draft) error {
 func (d *Desk) judgeUpgrades(f *Draft) error {
 	var after *advice.Upgrades
 	for _, doc := range f.typed {
+		if err := f.Planning.GoOn(); err != nil {
+			return err
+		}
 		switch value := doc.Value.(type) {
 		case *api.UpdateRun:
 			if _, _, exists := f.records.Specs[api.KindUpdateRun].Get(value.Name); !exists {
@@ -89,7 +92,7 @@ func (d *Desk) judgeUpgrades(f *Draft) error {
 					continue
 				}
 			}
-			if f.Planning || len(f.refusals) > 0 { // a plan tells of runs itself
+			if f.Planning != nil || len(f.refusals) > 0 { // a plan tells of runs itself
 				continue
 			}
 		case *api.UpdateStrategy, *api.AutoUpgradeProfile, *api.MemberMaintenance:
@@ -130,6 +133,9 @@ func (f *Draft) noteSelections(read *Documents) error {
 		p := validate.As[api.Placement](&documents[i].Decoded)
 		if p == nil {
 			continue
+		}
+		if err := f.Planning.GoOn(); err != nil {
+			return err
 		}
 		if members == nil {
 			var err error

@@ -17,6 +17,10 @@ import (
 // Plan answers what applying documents would change, without changing anything: the same decisions on
 // the same records as an apply and the scheduler after it.
 func (p *Planner) Plan(ctx context.Context, request *api.PlanRequest) (any, error) {
+	return planning(ctx, func(ctx context.Context) (*plan.Answer, error) { return p.plan(ctx, request) })
+}
+
+func (p *Planner) plan(ctx context.Context, request *api.PlanRequest) (*plan.Answer, error) {
 	if n := len(request.Documents); n > draft.MaxDocuments {
 		return nil, draft.TooMany(n)
 	}
@@ -30,13 +34,13 @@ func (p *Planner) Plan(ctx context.Context, request *api.PlanRequest) (any, erro
 	}
 	in := plan.Input{
 		Now: now, Objects: f.Results,
-		Thresholds: p.thresholds, MaxVerdicts: maxVerdicts,
+		Thresholds: p.thresholds, MaxVerdicts: maxVerdicts, Ended: ended(ctx),
 	}
 	if in.Members, err = p.records.MembersAfter(documents.Members(), now); err != nil {
 		return nil, err
 	}
 	whole := len(documents.All) == 0 && len(request.Runs) == 0
-	if in.Subjects = p.subjects(f, documents, whole); len(in.Subjects) > 0 {
+	if in.Subjects = p.subjects(ctx, f, documents, whole); len(in.Subjects) > 0 {
 		in.Standings = p.standings(in.Members)
 	}
 	in.Notes = append(in.Notes, api.NotesOf(f.Results)...)
@@ -47,10 +51,18 @@ func (p *Planner) Plan(ctx context.Context, request *api.PlanRequest) (any, erro
 	if err := p.planRuns(f, documents, request, &in); err != nil {
 		return nil, err
 	}
-	if err := p.planContents(f, documents, request, &in); err != nil {
+	if err := p.planContents(ctx, f, documents, request, &in); err != nil {
 		return nil, err
 	}
+	in.Assume.MostRows, in.Assume.Ended = mostRows, in.Ended
+	in.AssumeContent.MostRows, in.AssumeContent.Ended = mostRows, in.Ended
 	answer := plan.Build(in)
+	if len(answer.Runs) < len(in.Runs)+len(in.ContentRuns) {
+		return nil, &api.Failure{
+			Code: api.CodeTooLarge, Next: "flotilla plan --help",
+			Message: fmt.Sprintf("the runs of the plan have more than %d members and events: plan fewer runs at a time", mostRows),
+		}
+	}
 	answer.Notes = append(answer.Notes, held(f, &answer)...)
 	if picks := picksOf(&answer); picks > maxPicks {
 		return nil, &api.Failure{
@@ -89,8 +101,7 @@ func picksOf(answer *plan.Answer) int {
 	return rows
 }
 
-// planned is the draft of an apply that is not committed. Only drafting holds writers up: reading documents,
-// what they do to nodes, and deciding about placements do not.
+// planned is the draft of an apply that is not committed. It holds no writer up.
 func (p *Planner) planned(ctx context.Context, by api.Caller, raw []json.RawMessage) (*draft.Draft, *draft.Documents, error) {
 	documents, err := p.desk.Read(ctx, raw, draft.Terms{Hidden: hidden(by)})
 	if err != nil {
@@ -99,7 +110,7 @@ func (p *Planner) planned(ctx context.Context, by api.Caller, raw []json.RawMess
 	if err := forbidValues(by, raw, documents.Merged); err != nil {
 		return nil, nil, err
 	}
-	f, err := p.drafted(ctx, documents)
+	f, err := p.drafted(ctx, by, documents)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,24 +118,17 @@ func (p *Planner) planned(ctx context.Context, by api.Caller, raw []json.RawMess
 	return f, documents, nil
 }
 
-func (p *Planner) drafted(ctx context.Context, documents *draft.Documents) (*draft.Draft, error) {
-	if err := p.desk.Take(ctx); err != nil {
-		return nil, err
-	}
-	defer p.desk.Leave()
-	f := p.desk.New(draft.Door(), "")
-	f.Planning = true
-	return f, f.Apply(ctx, documents)
-}
-
 // subjects are the placements to plan, as they would be: those the documents name, or all of the whole
 // fleet; and quietly those of others that members among the documents may move, or whose content
 // would change.
-func (p *Planner) subjects(f *draft.Draft, documents *draft.Documents, whole bool) []plan.Subject {
+func (p *Planner) subjects(ctx context.Context, f *draft.Draft, documents *draft.Documents, whole bool) []plan.Subject {
 	moving := len(documents.Members()) > 0
 	placements := f.Placements()
 	subjects := make([]plan.Subject, 0, len(placements))
 	for key, placement := range placements {
+		if ctx.Err() != nil {
+			break // nobody gets them
+		}
 		named := f.Names(key)
 		subject := p.view.Subject(placement)
 		subject.Quiet = !named && !whole

@@ -3,6 +3,7 @@
 package planner
 
 import (
+	"flotilla/bus/loop"
 	"flotilla/bus/store"
 	"flotilla/core/schedule"
 	"flotilla/hub/door/draft"
@@ -17,9 +18,10 @@ type Planner struct {
 	records    *records.Tables
 	view       *show.View
 	thresholds schedule.Thresholds
+	lanes      loop.Lanes // in which people's drafts are made
 }
 
 // New returns a planner of what is drafted at a desk; thresholds are the scheduler's.
 func New(leader *store.Store, desk *draft.Desk, tables *records.Tables, view *show.View, thresholds schedule.Thresholds) *Planner {
-	return &Planner{store: leader, desk: desk, records: tables, view: view, thresholds: thresholds}
+	return &Planner{store: leader, desk: desk, records: tables, view: view, thresholds: thresholds, lanes: loop.Lanes{Wide: mostDrafting, Most: mostWaiting}}
 }

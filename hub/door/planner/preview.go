@@ -23,6 +23,10 @@ const maxShown = 12 << 20
 
 // Preview shows what a member is given of placements, or would be once documents are applied.
 func (p *Planner) Preview(ctx context.Context, request *api.PreviewRequest) (any, error) {
+	return planning(ctx, func(ctx context.Context) (*preview.Report, error) { return p.preview(ctx, request) })
+}
+
+func (p *Planner) preview(ctx context.Context, request *api.PreviewRequest) (*preview.Report, error) {
 	if n := len(request.Documents); n > draft.MaxDocuments {
 		return nil, draft.TooMany(n)
 	}
@@ -161,6 +165,9 @@ func (s *showing) show(ctx context.Context, p *api.Placement) (preview.Placement
 
 // body reads an object that is stored, or would be.
 func (s *showing) body(ctx context.Context, digest string) (object map[string]any, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	body := s.draft.Body(digest)
 	if body == nil {
 		if body, err = s.planner.store.Content.Get(ctx, digest); err != nil {

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -13,12 +14,15 @@ import (
 )
 
 // planContents adds to a plan the staged runs of content among the documents and the stored ones that the request names.
-func (p *Planner) planContents(f *draft.Draft, documents *draft.Documents, request *api.PlanRequest, in *plan.Input) error {
+func (p *Planner) planContents(ctx context.Context, f *draft.Draft, documents *draft.Documents, request *api.PlanRequest, in *plan.Input) error {
 	runs, err := p.contentRuns(documents, request.Runs)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
 	for _, run := range runs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		one := plan.ContentRun{Run: run, Status: p.plannedStatus(run.Key(), &run.ObjectMeta)}
 		if one.View, err = p.contentView(f, documents, run, in.Members); err != nil {
 			return err

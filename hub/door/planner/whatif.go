@@ -20,6 +20,10 @@ const maxMoves = 100_000
 // WhatIf answers what would become of all placements without members, or with documents more: the same decisions on the same records
 // as the scheduler's when it happens.
 func (p *Planner) WhatIf(ctx context.Context, request *api.WhatIfRequest) (any, error) {
+	return planning(ctx, func(ctx context.Context) (*whatif.Answer, error) { return p.whatIf(ctx, request) })
+}
+
+func (p *Planner) whatIf(ctx context.Context, request *api.WhatIfRequest) (*whatif.Answer, error) {
 	if n := len(request.Documents); n > draft.MaxDocuments {
 		return nil, draft.TooMany(n)
 	}
