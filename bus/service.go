@@ -3,6 +3,7 @@ package bus
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,10 +64,23 @@ type Service struct {
 	places   *places.Places
 	heldBack func(person string)
 	stats    map[string]*verbStats
+	repeats  places.Repeats[repeat, micro.Request]
 	asked
 	forwards
 	serving *places.Serving
 }
+
+// repeat tells requests apart: it is the same where the same person says the same under the same id.
+type repeat struct {
+	by  api.Caller
+	sum [sha256.Size]byte
+}
+
+// long are verbs that change nothing and are worked on for longer than a client waits for one try. What else is asked again is
+// begun again: what was begun may wait for a connection that was lost.
+var long = []string{api.VerbPlan, api.VerbWhatIf, api.VerbPreview, api.VerbPlanNodes}
+
+type tries = places.Tries[repeat, micro.Request]
 
 // verbStats is what `nats micro stats` shows as data of an endpoint: requests run beside each other,
 // so the times that the micro library takes say nothing.
@@ -145,32 +159,36 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 			s.answer(verb, r, "", nil, err)
 			return
 		}
+		t, first := s.repeats.Join(repeat{by, sha256.Sum256(r.Data())}, by.Request == "" || !slices.Contains(long, verb), r)
+		if !first {
+			return
+		}
 		line, err := s.places.Join(by.Name)
 		if err != nil {
-			s.answer(verb, r, "", nil, err)
+			s.answerAll(verb, t, "", nil, err)
 			s.heldBack(by.Name)
 			return
 		}
 		if !s.serving.Open() {
 			s.places.Leave(line)
-			s.answer(verb, r, "", nil, notLeading())
+			s.answerAll(verb, t, "", nil, notLeading())
 			return
 		}
 		go func() {
 			defer s.serving.Leave()
-			s.handle(ctx, line, verb, h, by, r)
+			s.handle(ctx, line, verb, h, by, r, t)
 		}()
 	})
 }
 
 // handle answers one request when its turn has come.
-func (s *Service) handle(ctx context.Context, joined *places.Line, verb string, h Handler, by api.Caller, r micro.Request) {
+func (s *Service) handle(ctx context.Context, joined *places.Line, verb string, h Handler, by api.Caller, r micro.Request, t *tries) {
 	ctx, end := s.serving.Within(ctx)
 	defer end()
 	ran, err := s.places.Enter(ctx, by.Name)
 	if err != nil {
 		s.places.Leave(joined)
-		s.answer(verb, r, "", nil, notLeading())
+		s.answerAll(verb, t, "", nil, notLeading())
 		return
 	}
 	leave := sync.OnceFunc(func() { ran(); s.places.Leave(joined) })
@@ -181,7 +199,7 @@ func (s *Service) handle(ctx context.Context, joined *places.Line, verb string, 
 	if err == nil {
 		value, err = s.run(context.WithValue(ctx, place{}, leave), h, by, r, text)
 	}
-	s.answer(verb, r, to, value, ended(ctx, err))
+	s.answerAll(verb, t, to, value, ended(ctx, err))
 	s.stats[verb].nanoseconds.Add(int64(time.Since(began)))
 }
 
@@ -225,6 +243,13 @@ func requestBody(r micro.Request, text []byte) ([]byte, error) {
 		return requestBounds.gunzip(text)
 	}
 	return text, requestBounds.Check(text)
+}
+
+// answerAll answers all tries of a request.
+func (s *Service) answerAll(verb string, t *tries, to string, value any, err error) {
+	for _, r := range s.repeats.End(t) {
+		s.answer(verb, r, to, value, err)
+	}
 }
 
 // answer sends a value or a failure to who asked, sealed to a key unless that is empty.

@@ -106,6 +106,47 @@ func TestFailuresArrive(t *testing.T) {
 	require.Equal(t, api.CodeTooLarge, m.Header.Get(micro.ErrorCodeHeader), "without compression it is too long")
 }
 
+// What a client asks again while it is worked on is worked on once, and all of its tries are answered (H41).
+func TestWhatIsAskedAgainRunsOnce(t *testing.T) {
+	server := bustest.Start(t)
+	goOn, ran := make(chan struct{}), make(chan string, 16)
+	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbPlan: func(_ context.Context, by api.Caller, body []byte) (any, error) {
+		ran <- by.Request + string(body)
+		<-goOn
+		return by.Request, nil
+	}})
+	client := server.Client(t)
+	answers, err := client.NC.SubscribeSync(client.NC.NewInbox())
+	require.NoError(t, err)
+	send := func(id, body string) {
+		m := plain(client, api.VerbPlan)
+		m.Header.Set(bus.HeaderRequest, id)
+		m.Reply, m.Data = answers.Subject, []byte(body)
+		require.NoError(t, client.NC.PublishMsg(m))
+	}
+	for range 3 {
+		send("r1", "{}")
+	}
+	send("r1", `{"runs":[]}`)
+	send("last", "{}")
+	var all []string
+	for range 3 {
+		all = append(all, bustest.Within(t, ran, "a run"))
+	}
+	require.ElementsMatch(t, []string{"r1{}", `r1{"runs":[]}`, "last{}"}, all)
+	close(goOn)
+	var got []string
+	for range 5 {
+		m, err := answers.NextMsg(5 * time.Second)
+		require.NoError(t, err)
+		got = append(got, string(m.Data))
+	}
+	require.ElementsMatch(t, []string{`"r1"`, `"r1"`, `"r1"`, `"r1"`, `"last"`}, got)
+	require.Empty(t, ran)
+	send("r1", "{}")
+	require.Equal(t, "r1{}", bustest.Within(t, ran, "a run"), "after the answer it is another request")
+}
+
 // A client must not see that the leader changed: it sends the same request until a hub answers.
 func TestRequestsAreSentAgain(t *testing.T) {
 	server := bustest.Start(t)
