@@ -1,6 +1,6 @@
 // Package schedule decides which members a placement goes to, and says of every other member why not.
 //
-// It decides as KubeFleet does, but for the rules D1 to D32. The scheduler room, the plan
+// It decides as KubeFleet does, but for the rules D1 to D33. The scheduler room, the plan
 // and the explanations of `why` call Schedule with the same Input, so that all three agree. Schedule
 // changes nothing it is given, reads no clock, and returns equal plans for equal inputs, whatever
 // the order in which members entered the fleet.

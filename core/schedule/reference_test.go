@@ -1,6 +1,7 @@
 package schedule_test
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -22,7 +23,7 @@ type refVerdict struct {
 	Affinity, Spread      int32
 }
 
-// reference decides as KubeFleet does, but for D30, member by member and cycle by cycle, without
+// reference decides as KubeFleet does, but for D30 and D33, member by member and cycle by cycle, without
 // regard to speed. It shares no code with the package under test.
 type reference struct {
 	in       schedule.Input
@@ -314,18 +315,20 @@ func (r *reference) sorted(m *api.Member, sorter *api.PropertySorter, weight flo
 	if !ok {
 		return 0
 	}
-	var able, all []float64
+	var able, unable []float64
 	for i := range r.members {
-		if other, ok := quantity(&r.members[i], sorter.Name); ok {
-			all = append(all, other.AsApproximateFloat64())
-			if r.filter(&r.members[i]) == "" {
-				able = append(able, other.AsApproximateFloat64())
-			}
+		other, ok := quantity(&r.members[i], sorter.Name)
+		switch {
+		case ok && r.filter(&r.members[i]) == "":
+			able = append(able, other.AsApproximateFloat64())
+		case ok:
+			unable = append(unable, other.AsApproximateFloat64())
 		}
 	}
+	able = withoutOutlier(able)
 	low, high := slices.Min(able), slices.Max(able)
 	most := 32 * max(math.Abs(low), math.Abs(high)) // D30
-	for _, f := range all {
+	for _, f := range unable {
 		if math.Abs(f) <= most {
 			low, high = min(low, f), max(high, f)
 		}
@@ -333,10 +336,25 @@ func (r *reference) sorted(m *api.Member, sorter *api.PropertySorter, weight flo
 	if low == high {
 		return 0
 	}
+	share := (min(max(q.AsApproximateFloat64(), low), high) - low) / (high - low)
 	if sorter.SortOrder == api.Descending {
-		return int32(math.Round((q.AsApproximateFloat64() - low) / (high - low) * weight))
+		return int32(math.Round(share * weight))
 	}
-	return int32(math.Round((1 - (q.AsApproximateFloat64()-low)/(high-low)) * weight))
+	return int32(math.Round((1 - share) * weight))
+}
+
+// withoutOutlier brings the value farthest from zero to sixteen times the next one (D33).
+func withoutOutlier(values []float64) []float64 {
+	slices.SortFunc(values, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
+	last := len(values) - 1
+	others := values[:last]
+	if last < 1 || slices.Min(others) == slices.Max(others) {
+		return values
+	}
+	if most := 16 * math.Abs(others[last-1]); math.Abs(values[last]) > most {
+		values[last] = math.Copysign(most, values[last])
+	}
+	return values
 }
 
 func (r *reference) spread(m *api.Member) (sum int32, violated bool) {

@@ -68,7 +68,7 @@ func (p *preference) sortedPart(row int32) (part float64, counts bool) {
 	if math.IsNaN(f) || math.IsInf(f, 0) || !passesAll(p.labels, int(row)) {
 		return 0, false
 	}
-	share := (f - p.low) / p.span
+	share := min(max((f-p.low)/p.span, 0), 1) // an outlier counts as the end of the extent
 	if p.ascending {
 		share = 1 - share
 	}

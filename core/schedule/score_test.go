@@ -1,6 +1,7 @@
 package schedule_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -122,9 +123,49 @@ func TestExtentIsOfMembersThatCount(t *testing.T) {
 		"evicted, and allowed again": func(in *schedule.Input) { in.Evicted, in.AllowEvicted = []string{"rogue"}, true },
 	} {
 		in := input(pickN(3, prefer(10, sorter(n, api.Descending))),
-			member("a", property(n, "1")), member("b", property(n, "3")), member("rogue", property(n, "101")))
+			member("a", property(n, "1")), member("b", property(n, "3")), member("rogue", property(n, "24")))
 		allow(&in)
-		requireScores(t, in, name, [2]int32{0, 0})
+		requireScores(t, in, name, [2]int32{0, 1})
+	}
+}
+
+// Nobody alone decides how all others rank (D33): what one member reports counts as at most sixteen times what any other one
+// reports, so that the others keep their distances. Two members are enough to be believed.
+func TestAnOutlierLeavesTheOthersTheirRanks(t *testing.T) {
+	const n = "example.com/n"
+	type wants = map[string][2]int32
+	for name, c := range map[string]struct {
+		values string // of a, b, c and d
+		order  string
+		want   wants
+	}{
+		"none":                  {"0 2 4 8", api.Descending, wants{"a": {0}, "b": {25}, "c": {50}, "d": {100}}},
+		"at the bound":          {"0 1 2 32", api.Descending, wants{"a": {0}, "b": {3}, "c": {6}, "d": {100}}},
+		"beyond it":             {"0 1 2 33", api.Descending, wants{"a": {0}, "b": {3}, "c": {6}, "d": {100}}},
+		"far beyond it":         {"0 1 2 1e30", api.Descending, wants{"a": {0}, "b": {3}, "c": {6}, "d": {100}}},
+		"far below":             {"0 1 2 -1e12", api.Descending, wants{"a": {94}, "b": {97}, "c": {100}, "d": {0}}},
+		"ascending":             {"0 1 2 1e12", api.Ascending, wants{"a": {100}, "b": {97}, "c": {94}, "d": {0}}},
+		"below, ascending":      {"0 1 2 -1e12", api.Ascending, wants{"a": {6}, "b": {3}, "c": {0}, "d": {100}}},
+		"below others below 0":  {"-3 -2 -1 -1e12", api.Descending, wants{"a": {96}, "b": {98}, "c": {100}, "d": {0}}},
+		"two of a kind":         {"0 1 1e12 1e12", api.Descending, wants{"a": {0}, "b": {0}, "c": {100}, "d": {100}}},
+		"one of two":            {"0 1 1e12 17e12", api.Descending, wants{"a": {0}, "b": {0}, "c": {6}, "d": {100}}},
+		"the others alike":      {"1 1 1 1e12", api.Descending, wants{"a": {0}, "b": {0}, "c": {0}, "d": {100}}},
+		"the others have none":  {"0 0 0 1", api.Descending, wants{"a": {0}, "b": {0}, "c": {0}, "d": {100}}},
+		"nobody else states it": {"no no no 1e12", api.Descending, wants{"a": {0}, "b": {0}, "c": {0}, "d": {0}}},
+		"one other states it":   {"no no 1 1e12", api.Descending, wants{"a": {0}, "b": {0}, "c": {0}, "d": {100}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var members []api.Member
+			for i, value := range strings.Fields(c.values) {
+				members = append(members, member(string(rune('a'+i)), property(n, value)))
+			}
+			in := input(pickN(4, prefer(100, sorter(n, c.order))), members...)
+			plan := schedule.Schedule(in)
+			require.Equal(t, c.want, scores(plan.Bindings))
+			for i, unrounded := range schedule.Unrounded(in, []string{"a", "b", "c", "d"}) {
+				require.InDelta(t, c.want[string(rune('a'+i))][0], unrounded, 0.5)
+			}
+		})
 	}
 }
 

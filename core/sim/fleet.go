@@ -31,7 +31,7 @@ var properties = []drawn{
 	{api.PropertyNodeCountAKS, []string{"-", "-", "-", "-", "7"}},
 	{api.PropertyResourcePrefix + "available-cpu", []string{"100m", "1500m", "1.5", "8", "64", "-"}},
 	{api.PropertyResourcePrefix + "total-ephemeral-storage", []string{"2Gi", "2G", "1e9", "-"}},
-	{api.PropertyCPUCost, []string{"0.02", "0.1", "0.100", "1", "free", "-"}},
+	{api.PropertyCPUCost, []string{"0.02", "0.1", "0.100", "1", "1e12", "free", "-"}},
 	{"example.com/carbon", []string{"-5", "0", "10", "2.5k", "-"}},
 	{"k8s.io/k8s-version", []string{"v1.29.4", "v1.30.1", "-"}},
 }

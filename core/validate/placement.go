@@ -14,7 +14,7 @@ import (
 )
 
 // Placement returns every rule that a placement breaks, defaulted or not: KubeFleet's
-// with ours (D1 to D32), and, when old is the stored placement, those about changing it.
+// with ours (D1 to D33), and, when old is the stored placement, those about changing it.
 func Placement(p, old *api.Placement) strict.Faults {
 	found := validatePlacement(p)
 	if old != nil {
