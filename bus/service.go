@@ -296,7 +296,7 @@ func (s *Service) fill(m *nats.Msg, r micro.Request, value any) error {
 // failureOf is an error as it is sent.
 func failureOf(err error) *api.Failure {
 	if failure, is := errors.AsType[*api.Failure](err); is {
-		return failure
+		return failure.Listed()
 	}
 	return &api.Failure{Code: api.CodeInternal, Message: err.Error()}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -96,6 +97,9 @@ func TestFailuresArrive(t *testing.T) {
 	require.Equal(t, refusal, ask(api.VerbApply))
 	require.Equal(t, &api.Failure{Code: api.CodeInternal, Message: "out of luck"}, ask(api.VerbPlan))
 	require.Equal(t, api.CodeInternal, ask(api.VerbWhy).Code)
+
+	refusal.Faults = slices.Repeat(refusal.Faults, 98_490)
+	require.Len(t, ask(api.VerbApply).Faults, 1000)
 
 	m, err := client.NC.RequestMsg(plain(client, api.VerbApply), 5*time.Second)
 	require.NoError(t, err)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -61,6 +62,20 @@ func (f *Failure) Error() string {
 		return f.Message
 	}
 	return f.Message + "\n" + f.Faults.Error()
+}
+
+// mostListed is how many faults an answer lists: each is some hundred bytes, and what people write has fewer.
+const mostListed = 1000
+
+// Listed is the failure as it is sent, with a thousand of its faults at most; its message says how many there are.
+func (f *Failure) Listed() *Failure {
+	if len(f.Faults) <= mostListed {
+		return f
+	}
+	short := *f
+	short.Faults = f.Faults[:mostListed]
+	short.Message = fmt.Sprintf("%s; the first %d of %d faults are listed", f.Message, mostListed, len(f.Faults))
+	return &short
 }
 
 // ApplyRequest creates or changes objects, all of them or none.

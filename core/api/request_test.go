@@ -18,6 +18,17 @@ func TestAFailureReadsAsItsMessageAndItsFaults(t *testing.T) {
 	require.Contains(t, f.Error(), "spec.weight")
 }
 
+func TestAnAnswerListsAThousandFaults(t *testing.T) {
+	f := &api.Failure{Code: api.CodeInvalid, Message: "nothing was applied", Next: "flotilla apply --help", Faults: make(strict.Faults, 1000)}
+	require.Same(t, f, f.Listed())
+	f.Faults = append(f.Faults, strict.Fault{})
+	require.Equal(t, &api.Failure{
+		Code: f.Code, Next: f.Next, Faults: f.Faults[:1000],
+		Message: "nothing was applied; the first 1000 of 1001 faults are listed",
+	}, f.Listed())
+	require.Len(t, f.Faults, 1001)
+}
+
 // A refusal names the members it is about, once.
 func TestARefusalNamesItsMembers(t *testing.T) {
 	for message, want := range map[string]string{"no such member": "CODE: no such member: berlin, rome", "berlin is busy": "CODE: berlin is busy"} {
