@@ -26,6 +26,8 @@ type Input struct {
 	// Body is the object of a digest; it may be changed by nobody.
 	Body func(digest string) (map[string]any, error)
 	Keys *seal.Keyring
+	// Given counts the bytes of an object that overrides changed; an error of it ends the preview. Nil counts nothing.
+	Given func(bytes int) error
 	// Guessed says of a place that whoever asks, and may not read Secrets, decided what was written there; nil for others. No digest is
 	// shown of a value that was.
 	Guessed func(render.Written) bool
@@ -84,9 +86,8 @@ func Show(in *Input) (Placement, error) {
 		}
 		bodies[in.Manifests[i].Digest] = body
 	}
-	followed := plan.Follow(in.Member, bodies)
-	for i := range followed {
-		o, err := in.shown(&followed[i], bodies[followed[i].Manifest.Digest])
+	for followed := range plan.Follow(in.Member, bodies) {
+		o, err := in.shown(followed, bodies[followed.Manifest.Digest])
 		if err != nil {
 			return p, err
 		}
@@ -99,6 +100,11 @@ func Show(in *Input) (Placement, error) {
 func (in *Input) shown(f *render.Followed, body map[string]any) (Object, error) {
 	o := Object{
 		Object: f.Manifest.ObjectRef, Envelope: f.Manifest.Envelope, Deeds: f.Deeds, LeftOut: f.LeftOut, Selected: redacted(body, in.Keys),
+	}
+	if in.Given != nil {
+		if err := in.Given(len(f.Body)); err != nil {
+			return o, err
+		}
 	}
 	guesses := in.guesses(f)
 	switch {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"iter"
 	"strings"
 
 	"flotilla/core/api"
@@ -37,25 +38,32 @@ type Followed struct {
 }
 
 // Follow tells of every object what overrides do to it on a member, also of those behind the first failure. Bodies are those of Render.
-func (p *Plan) Follow(m *api.Member, bodies map[string]map[string]any) []Followed {
-	all := make([]Followed, len(p.manifests))
-	for i := range p.manifests {
-		f := &all[i]
-		f.Manifest = p.manifests[i]
-		if len(p.selected[i]) == 0 {
-			continue
-		}
-		next, made, failure := p.follow(m, i, bodies[f.Manifest.Digest])
-		f.Deeds, f.Written, f.Failure = next.deeds, next.written, failure
-		switch {
-		case failure != nil:
-		case made == nil:
-			f.LeftOut = true
-		case made.Digest != f.Manifest.Digest:
-			f.Body = made.body
+// Each is worked out when its turn comes: bodies may be large.
+func (p *Plan) Follow(m *api.Member, bodies map[string]map[string]any) iter.Seq[*Followed] {
+	return func(yield func(*Followed) bool) {
+		for i := range p.manifests {
+			if !yield(p.followed(m, i, bodies)) {
+				return
+			}
 		}
 	}
-	return all
+}
+
+func (p *Plan) followed(m *api.Member, i int, bodies map[string]map[string]any) *Followed {
+	f := &Followed{Manifest: p.manifests[i]}
+	if len(p.selected[i]) == 0 {
+		return f
+	}
+	next, made, failure := p.follow(m, i, bodies[f.Manifest.Digest])
+	f.Deeds, f.Written, f.Failure = next.deeds, next.written, failure
+	switch {
+	case failure != nil:
+	case made == nil:
+		f.LeftOut = true
+	case made.Digest != f.Manifest.Digest:
+		f.Body = made.body
+	}
+	return f
 }
 
 func (f *following) did(o *Override, path, what string) {

@@ -146,7 +146,7 @@ func (w *world) agrees(t *testing.T, m *api.Member, result *render.Result, failu
 	t.Helper()
 	bodies := map[string][]byte{}
 	given := 0
-	for _, f := range w.plan().Follow(m, w.bodies) {
+	for f := range w.plan().Follow(m, w.bodies) {
 		if f.Failure != nil {
 			require.NotNil(t, failure)
 			require.Contains(t, f.Failure.Error(), f.Failure.Override)

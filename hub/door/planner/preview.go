@@ -18,7 +18,7 @@ import (
 	"flotilla/hub/door/records"
 )
 
-// maxShown is how many bytes of objects one preview may read; each is answered twice.
+// maxShown is how many bytes of objects one preview may hold, as they are selected and as overrides change them.
 const maxShown = 12 << 20
 
 // Preview shows what a member is given of placements, or would be once documents are applied.
@@ -90,7 +90,7 @@ type showing struct {
 	written, overrides []*render.Override
 	// guessed says what whoever asks, and may not read Secrets, wrote into objects; nil for others.
 	guessed func(render.Written) bool
-	read    int
+	held    int // bytes
 }
 
 // wanted are the placements to show: the one that is named, or those that the documents are about and that go to the member, or are
@@ -153,7 +153,8 @@ func (s *showing) show(ctx context.Context, p *api.Placement) (preview.Placement
 	}
 	in := &preview.Input{
 		Placement: p, Member: s.member, Manifests: snapshot.Manifests, Overrides: s.overrides, Keys: s.planner.store.Keys, Guessed: s.guessed,
-		Body: func(digest string) (map[string]any, error) { return s.body(ctx, digest) },
+		Body:  func(digest string) (map[string]any, error) { return s.body(ctx, digest) },
+		Given: func(bytes int) error { return s.took(ctx, bytes) },
 	}
 	if s.draft.Cut(p.Key()) == nil {
 		in.Snapshot = snapshot.Index
@@ -165,17 +166,25 @@ func (s *showing) show(ctx context.Context, p *api.Placement) (preview.Placement
 
 // body reads an object that is stored, or would be.
 func (s *showing) body(ctx context.Context, digest string) (object map[string]any, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	body := s.draft.Body(digest)
 	if body == nil {
 		if body, err = s.planner.store.Content.Get(ctx, digest); err != nil {
 			return nil, err
 		}
 	}
-	if s.read += len(body); s.read > maxShown {
-		return nil, &api.Failure{Code: api.CodeTooLarge, Message: fmt.Sprintf("more than %d MiB of objects: ask for one placement", maxShown>>20)}
+	if err := s.took(ctx, len(body)); err != nil {
+		return nil, err
 	}
 	return object, kjson.Unmarshal(body, &object)
+}
+
+// took counts bytes of objects that the preview holds, and ends it where these are too many, or nobody waits any more.
+func (s *showing) took(ctx context.Context, bytes int) error {
+	if s.held += bytes; s.held > maxShown {
+		return &api.Failure{
+			Code: api.CodeTooLarge, Next: "flotilla plan --help",
+			Message: fmt.Sprintf("more than %d MiB of objects, as selected and as overrides change them: ask for one placement, or apply the overrides to fewer objects", maxShown>>20),
+		}
+	}
+	return ctx.Err()
 }
