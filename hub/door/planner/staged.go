@@ -19,12 +19,16 @@ func (p *Planner) planContents(ctx context.Context, f *draft.Draft, documents *d
 	if err != nil || len(runs) == 0 {
 		return err
 	}
+	known, err := p.contentMembers(f, in.Members)
+	if err != nil {
+		return err
+	}
 	for _, run := range runs {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		one := plan.ContentRun{Run: run, Status: p.plannedStatus(run.Key(), &run.ObjectMeta)}
-		if one.View, err = p.contentView(f, documents, run, in.Members); err != nil {
+		if one.View, err = p.contentView(f, documents, run, known); err != nil {
 			return err
 		}
 		one.Soak = p.soak(&one)
@@ -64,14 +68,13 @@ func (p *Planner) contentRuns(documents *draft.Documents, named []string) ([]*ap
 	return runs, nil
 }
 
-// contentView is what a run goes by, with the placement and the strategy as they would be.
-func (p *Planner) contentView(f *draft.Draft, documents *draft.Documents, run *api.StagedUpdateRun, members []api.Member) (staged.View, error) {
-	v := staged.View{Placement: f.Placements()[run.Placement()], Runs: p.records.Staged.Of(run.Placement()), Freezes: p.records.Frozen()}
+// contentMembers is what runs go by on members, by name.
+func (p *Planner) contentMembers(f *draft.Draft, members []api.Member) (map[string]staged.Member, error) {
 	upgrades, err := f.Upgrades()
 	if err != nil {
-		return v, err
+		return nil, err
 	}
-	known := map[string]staged.Member{}
+	known := make(map[string]staged.Member, len(members))
 	for i := range members {
 		record, _, _ := p.records.Seen.Get(members[i].Name)
 		one := staged.Member{Labels: members[i].Labels, Agent: members[i].Agent, Leaving: members[i].Leaving, Silent: record.State == api.MemberUnknown}
@@ -80,6 +83,12 @@ func (p *Planner) contentView(f *draft.Draft, documents *draft.Documents, run *a
 		}
 		known[members[i].Name] = one
 	}
+	return known, nil
+}
+
+// contentView is what a run goes by, with the placement and the strategy as they would be.
+func (p *Planner) contentView(f *draft.Draft, documents *draft.Documents, run *api.StagedUpdateRun, known map[string]staged.Member) (v staged.View, err error) {
+	v = staged.View{Placement: f.Placements()[run.Placement()], Runs: p.records.Staged.Of(run.Placement()), Freezes: p.records.Frozen()}
 	v.Member = func(name string) (staged.Member, bool) { m, found := known[name]; return m, found }
 	v.Result = func(string) *api.PlacementResult { return nil }
 	if v.Placement != nil {
