@@ -61,12 +61,14 @@ func (d *Disruptor) countAll(ctx context.Context) error {
 		return err
 	}
 	defer d.counting.Leave()
-	if !d.pooled() {
+	if !d.pooled() { // a NodePool that comes from here on is counted for by the next decision
 		d.countedAll = false
-	} else if !d.countedAll {
+		return nil
+	}
+	if !d.countedAll {
 		d.countedAll = d.prime(ctx)
 	}
-	if d.pooled() && !d.countedAll {
+	if !d.countedAll {
 		return cmp.Or(ctx.Err(), errBusy)
 	}
 	return nil

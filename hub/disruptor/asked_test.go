@@ -3,6 +3,7 @@ package disruptor
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -339,4 +340,27 @@ func TestWhatWasDecidedOfPoolsGoesWithThem(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// A room is not ended by a NodePool that comes while it counts the nodes of its members.
+func TestAPoolThatComesMeanwhileEndsNothing(t *testing.T) {
+	h := newHarness(t, quick(), "berlin")
+	h.pool("a", "0")
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		for ctx.Err() == nil {
+			if err := h.room.countAll(t.Context()); err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	for range 200 {
+		h.put(subjects.PoolSpecs.Key("a"), nil)
+		h.pool("a", "0")
+	}
+	end()
+	require.NoError(t, <-ended)
 }
