@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
@@ -92,6 +93,7 @@ var sent = []struct {
 // table has each action asked for by everybody, from everywhere, without its confirmation. Nothing of it changes anything.
 func (h *acting) table(t *testing.T) {
 	h.everybody(t)
+	h.stamped(t)
 	before := h.commands(t)
 	h.door.changes()
 	covered := map[string]bool{}
@@ -236,13 +238,35 @@ func (h *acting) replayed(t *testing.T, used string) {
 // commands is where the stream of commands ends.
 func (h *acting) commands(t *testing.T) uint64 {
 	t.Helper()
-	own := h.fleet.Hub.Server()
-	hub, err := bus.ConnectHub(bustest.Context(t), bus.Options{Server: own, Name: "a look", Log: zerolog.Nop(), Now: elsewhen.Now})
+	_, stream := h.commandStream(t)
+	return stream.CachedInfo().State.LastSeq
+}
+
+func (h *acting) commandStream(t *testing.T) (subjects.Fleet, jetstream.Stream) {
+	t.Helper()
+	hub, err := bus.ConnectHub(bustest.Context(t), bus.Options{Server: h.fleet.Hub.Server(), Name: "a look", Log: zerolog.Nop(), Now: elsewhen.Now})
 	require.NoError(t, err)
-	defer hub.Close()
+	t.Cleanup(hub.Close)
 	stream, err := hub.JS.Stream(bustest.Context(t), hub.Fleet.Stream(subjects.Commands))
 	require.NoError(t, err)
-	return stream.CachedInfo().State.LastSeq
+	return hub.Fleet, stream
+}
+
+// stamped waits until the nodes of oslo carry the stamps of their NodePool: then its agent has been told that there is nothing left to
+// do to them, and the hub tells nobody anything on its own.
+func (h *acting) stamped(t *testing.T) {
+	t.Helper()
+	fleet, stream := h.commandStream(t)
+	bustest.Eventually(t, func() error {
+		m, err := stream.GetLastMsgForSubject(bustest.Context(t), fleet.Command("oslo", subjects.CommandDisruption))
+		if err != nil {
+			return err
+		}
+		if order := m.Header.Get("Flotilla-Order"); !strings.HasSuffix(order, ".2") {
+			return fmt.Errorf("the last order about nodes is %s", order)
+		}
+		return nil
+	})
 }
 
 // strangers tries what a page has, its own name and the cookies of who looks, where commands are published: the servers let none
