@@ -25,6 +25,7 @@ func (p *profiler) aim() *api.Refusal {
 	}
 	if refusal == nil {
 		p.name = p.runName()
+		p.keepFormer()
 	}
 	return refusal
 }
@@ -43,33 +44,28 @@ func (p *profiler) aimVersion() *api.Refusal {
 	return nil
 }
 
-// aimImages lists the newest image of each family the selected members use.
+// aimImages lists the newest image of each family of the catalog, whoever uses it: what members state of themselves neither names a
+// run nor makes one (H42). With OnRelease those count alone that were published since the profile was made, once there are any.
 func (p *profiler) aimImages(linuxOnly bool) *api.Refusal {
-	strategy := p.strategy()
-	picked, err := selectMembers(&strategy, p.in.View.Fleet)
-	if err != nil {
-		return &api.Refusal{Code: api.CodeInvalidArgument, Message: err.Error()}
-	}
-	families := map[string]bool{}
-	for _, m := range picked.all() {
-		for i := range m.Pools {
-			if p := &m.Pools[i]; p.Family != "" && (!linuxOnly || !isWindows(p)) {
-				families[p.Family] = true
-			}
-		}
-	}
-	var images []api.NodeImageVersion
-	for _, family := range sortedNames(families) {
-		if image, ok := p.in.View.Catalog.Latest("", family); ok {
-			images = append(images, api.NodeImageVersion{Version: image.Name()})
-			p.versions = append(p.versions, image.Name())
-		}
-	}
-	if len(images) == 0 {
+	spec, catalog := &p.in.Profile.Spec, p.in.View.Catalog
+	newest := slices.DeleteFunc(catalog.Newest(), func(image version.Image) bool { return linuxOnly && isWindows(image.Family) })
+	if len(newest) == 0 {
 		return &api.Refusal{
-			Code: api.CodeNoMembers, Message: "no selected member has a node pool of a family in the catalog",
+			Code: api.CodeInvalidArgument, Message: "the catalog has no node image for channel " + spec.Channel,
 			Next: "flotilla get versioncatalogs -o yaml",
 		}
+	}
+	if spec.TriggerMode == api.TriggerOnRelease {
+		made := p.in.Profile.CreationTimestamp.Time
+		old := func(image version.Image) bool { return !catalog.ImagePublishedAfter(image, made) }
+		if fresh := slices.DeleteFunc(slices.Clone(newest), old); len(fresh) > 0 {
+			newest = fresh
+		}
+	}
+	images := make([]api.NodeImageVersion, len(newest))
+	for i, image := range newest {
+		images[i] = api.NodeImageVersion{Version: image.Name()}
+		p.versions = append(p.versions, image.Name())
 	}
 	p.upgrade = api.Upgrade{
 		Type:               api.UpgradeNodeImageOnly,
@@ -78,9 +74,8 @@ func (p *profiler) aimImages(linuxOnly bool) *api.Refusal {
 	return nil
 }
 
-func isWindows(p *Pool) bool {
-	return p.OSType == "Windows" || strings.HasPrefix(p.Family, "AKSWindows")
-}
+// isWindows tells families by their names, as the catalog says nothing else of them.
+func isWindows(family string) bool { return strings.Contains(strings.ToLower(family), "windows") }
 
 func sortedNames(set map[string]bool) []string {
 	names := make([]string, 0, len(set))
@@ -141,7 +136,7 @@ func (p *profiler) everywhere() bool {
 			region, of = m.Inventory.Region, &stated
 		}
 		lacks := catalog.Knows(region) && !catalog.Has(region, v)
-		of.count(isVersion && lacks || !isVersion && !p.hasImages(m, region))
+		of.count(isVersion && lacks || !isVersion && !p.hasImages(region))
 	}
 	all := written.members + stated.members
 	return written.lacking == 0 && (written.members > stated.members || version.Spares(stated.lacking, all))
@@ -157,14 +152,11 @@ func (t *tally) count(lacks bool) {
 	}
 }
 
-func (p *profiler) hasImages(m *Member, region string) bool {
-	for _, name := range p.versions {
+// hasImages reports whether a region has the images of all families that it has any of, whichever of them its members state.
+func (p *profiler) hasImages(region string) bool {
+	catalog := p.in.View.Catalog
+	return !slices.ContainsFunc(p.versions, func(name string) bool {
 		image, _ := version.ParseImage(name)
-		uses := slices.ContainsFunc(m.Pools, func(pool Pool) bool { return pool.Family == image.Family })
-		lacks := p.in.View.Catalog.HasFamily(region, image.Family) && !p.in.View.Catalog.HasImage(region, image)
-		if uses && lacks {
-			return false
-		}
-	}
-	return true
+		return catalog.HasFamily(region, image.Family) && !catalog.HasImage(region, image)
+	})
 }

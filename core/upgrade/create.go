@@ -248,11 +248,16 @@ func (c *creation) warn(now time.Time) {
 	if upgrade.Images() == api.ImagesCustom {
 		for _, listed := range upgrade.NodeImageSelection.CustomNodeImageVersions {
 			image, _ := version.ParseImage(listed.Version)
-			if age, ok := c.view.Catalog.ImageAge(image, now); ok && age > imageWarnAge {
+			if age, ok := c.view.Catalog.ImageAge(image, now); ok && age > imageWarnAge && inUse(members, image.Family) {
 				add("image %s is %d days old; images expire after 90", listed.Version, int(age.Hours()/24))
 			}
 		}
 	}
+}
+
+// inUse reports whether a member has a pool of a family: runs of profiles list images that nobody has.
+func inUse(members []*Member, family string) bool {
+	return slices.ContainsFunc(members, func(m *Member) bool { return slices.Contains(m.families(), family) })
 }
 
 // frozen returns the members of a tree that are in the fleet, in its order.

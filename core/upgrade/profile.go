@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/version"
 )
 
 // ReconcileEvery is how often a profile is looked at without any cause.
@@ -22,6 +23,21 @@ type RunHead struct {
 	Profile   string // that made it
 	State     api.UpdateState
 	BlockedBy string
+	Images    []string // that it lists
+}
+
+// HeadOf is the head of a run; status is nil for one that has none yet.
+func HeadOf(run *api.UpdateRun, status *api.UpdateRunStatus) RunHead {
+	head := RunHead{Name: run.Name, Profile: run.Spec.AutoUpgradeProfile, State: api.StateNotStarted}
+	if status != nil {
+		head.State, head.BlockedBy = status.Status.State, status.BlockedBy
+	}
+	if s := run.Spec.Upgrade.NodeImageSelection; s != nil {
+		for _, image := range s.CustomNodeImageVersions {
+			head.Images = append(head.Images, image.Version)
+		}
+	}
+	return head
 }
 
 // ProfileInput is everything about one auto-upgrade profile at an instant. Strategy is the one it
@@ -207,8 +223,15 @@ func (p *profiler) dropQueued() {
 }
 
 // runName derives the name of a run from everything that makes it what it is, so that the same
-// versions never make a second run.
+// versions never make a second run. Nothing of it comes from what members state (H42).
 func (p *profiler) runName() string {
+	if p.upgrade.Type == api.UpgradeNodeImageOnly {
+		return p.nameOf(p.versions, "catalog")
+	}
+	return p.nameOf(p.versions)
+}
+
+func (p *profiler) nameOf(versions []string, more ...string) string {
 	kind, revision := "full", ""
 	if p.upgrade.Type == api.UpgradeNodeImageOnly {
 		kind = "nodeimage"
@@ -216,11 +239,40 @@ func (p *profiler) runName() string {
 	if p.in.Strategy != nil {
 		revision = fmt.Sprintf("%s/%s/%d", p.in.Strategy.Name, p.in.Strategy.UID, p.in.Strategy.Generation)
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{
-		p.in.Profile.Name, p.in.Profile.Spec.Channel, strings.Join(p.versions, ","), p.upgrade.Images(), revision,
-	}, "\x00")))
+	parts := []string{p.in.Profile.Name, p.in.Profile.Spec.Channel, strings.Join(versions, ","), p.upgrade.Images(), revision}
+	sum := sha256.Sum256([]byte(strings.Join(append(parts, more...), "\x00")))
 	profile := strings.TrimRight(p.in.Profile.Name[:min(len(p.in.Profile.Name), 20)], "-")
 	return fmt.Sprintf("auto-%s-%s-%x", profile, kind, sum[:4])
+}
+
+// keepFormer keeps the run that is there since runs were named after the families that members stated: it stands for the same
+// as long as the catalog has nothing newer of what it lists. Of several it keeps the one that lists most.
+func (p *profiler) keepFormer() {
+	if _, exists := p.find(p.name); exists || p.upgrade.Type != api.UpgradeNodeImageOnly {
+		return
+	}
+	var former *RunHead
+	for i := range p.in.Runs {
+		run := &p.in.Runs[i]
+		if run.Profile != p.in.Profile.Name || run.Name != p.nameOf(run.Images) || !p.newest(run.Images) {
+			continue
+		}
+		if former == nil || cmp.Or(cmp.Compare(len(former.Images), len(run.Images)), cmp.Compare(run.Name, former.Name)) < 0 {
+			former = run
+		}
+	}
+	if former != nil {
+		p.name, p.versions = former.Name, former.Images
+	}
+}
+
+// newest reports whether the catalog has nothing newer than images.
+func (p *profiler) newest(images []string) bool {
+	return !slices.ContainsFunc(images, func(name string) bool {
+		image, _ := version.ParseImage(name)
+		latest, found := p.in.View.Catalog.Latest("", image.Family)
+		return !found || latest.Compare(image) != 0
+	})
 }
 
 // make creates the run, blocked by another one or not.

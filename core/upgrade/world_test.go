@@ -300,10 +300,7 @@ func (w *world) profileInput(p *worldProfile) upgrade.ProfileInput {
 		Profile: p.object, Strategy: w.plans[p.object.Spec.StrategyName], Status: p.status, View: w.view(""), Now: w.now,
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
-		r := w.runs[name]
-		in.Runs = append(in.Runs, upgrade.RunHead{
-			Name: name, Profile: r.object.Spec.AutoUpgradeProfile, State: r.status.Status.State, BlockedBy: r.status.BlockedBy,
-		})
+		in.Runs = append(in.Runs, upgrade.HeadOf(w.runs[name].object, &w.runs[name].status))
 	}
 	return in
 }

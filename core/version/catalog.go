@@ -176,6 +176,19 @@ func (c *Catalog) Latest(region, family string) (Image, bool) {
 	return Image{}, false
 }
 
+// Newest returns the newest image of each family, sorted by family.
+func (c *Catalog) Newest() []Image {
+	if c == nil {
+		return nil
+	}
+	out := make([]Image, 0, len(c.images))
+	for _, family := range slices.Sorted(maps.Keys(c.images)) {
+		list := c.images[family]
+		out = append(out, list[len(list)-1].Image)
+	}
+	return out
+}
+
 // Place is a family of images that a member uses in its region.
 type Place struct {
 	Region, Family string

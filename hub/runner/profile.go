@@ -114,15 +114,15 @@ func (r *Runner) heads() ([]upgrade.RunHead, error) {
 		if run == nil {
 			continue
 		}
-		head := upgrade.RunHead{Name: entry.Name, Profile: run.Spec.AutoUpgradeProfile, State: api.StateNotStarted}
 		status, _, found, err := r.records.runs.Find(entry.Name)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case found:
+			heads = append(heads, upgrade.HeadOf(run, &status))
+		default:
+			heads = append(heads, upgrade.HeadOf(run, nil))
 		}
-		if found {
-			head.State, head.BlockedBy = status.Status.State, status.BlockedBy
-		}
-		heads = append(heads, head)
 	}
 	return heads, nil
 }
