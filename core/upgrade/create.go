@@ -206,6 +206,9 @@ func selectionWarnings(clamped []string, picked *selection) []string {
 	if len(picked.left) > 0 {
 		out = append(out, "no stage selects "+phrase.Enumerate(picked.left))
 	}
+	if len(picked.missing) > 0 {
+		out = append(out, "no member bears the group of "+phrase.Enumerate(picked.missing)+"; agents state groups here: to put a member into one yourself, label it "+api.LabelUpdateGroup+"=GROUP")
+	}
 	if len(picked.leaving) > 0 {
 		out = append(out, "left out, as they are leaving the fleet: "+phrase.Enumerate(picked.leaving))
 	}

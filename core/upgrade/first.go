@@ -53,7 +53,9 @@ func (e *engine) refresh() *api.Refusal {
 	if err != nil {
 		return &api.Refusal{Code: api.CodeInvalidArgument, Message: err.Error()}
 	}
-	picked.missing = nil // a group may have lost its last member meanwhile
+	if !picked.byAgents {
+		picked.missing = nil // a group may have lost its last member meanwhile
+	}
 	if refusal := picked.refuse(e.Status.Run); refusal != nil {
 		return refusal
 	}

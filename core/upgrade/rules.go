@@ -29,19 +29,23 @@ func (e *engine) versionRules(c *candidate, m *moves) *stage.Verdict {
 	return e.expiredImage(m)
 }
 
-// moveRule judges the way of the control plane.
+// moveRule judges the way of the control plane. Runs of profiles, and those that skip whom they cannot move, fail for nobody.
 func (g *goal) moveRule(m *Member, catalog *version.Catalog, onIneligible string) *stage.Verdict {
 	if g.kind == api.UpgradeNodeImageOnly {
 		return nil
 	}
+	skips := g.auto || onIneligible == api.PolicySkip
 	switch m.ControlPlane.MoveTo(g.version) {
 	case version.MoveMajor:
+		if skips {
+			return stage.Skip(api.ReasonUnsupportedVersion, "from %s to %s is a change of the major version", m.ControlPlane, g.version)
+		}
 		return stage.Fail(api.ReasonUnsupportedVersion, "from %s to %s is a change of the major version", m.ControlPlane, g.version)
 	case version.MoveMinorGap:
 		if isLTS(catalog, m.ControlPlane) && isLTS(catalog, g.version) {
 			return nil
 		}
-		if g.auto || onIneligible == api.PolicySkip {
+		if skips {
 			return stage.Skip(api.ReasonMinorVersionGap, "from %s to %s are more than one minor", m.ControlPlane, g.version)
 		}
 		return stage.Fail(api.ReasonMinorSkipNotAllowed, "from %s to %s are more than one minor; upgrade to %d.%d first",
@@ -86,8 +90,8 @@ func (e *engine) expiredImage(m *moves) *stage.Verdict {
 }
 
 // preflight refuses the first start of a manual run whose members the version rules forbid, unless
-// the run skips such members, and one whose target is below every member (A51). Members that users
-// skipped do not count (A25).
+// the run skips such members, and one whose target is below every member (A51). A member that is ahead is
+// no reason to refuse, as nothing moves it; members that users skipped do not count (A25).
 func (e *engine) preflight() *api.Refusal {
 	if e.goal.auto || e.goal.kind == api.UpgradeNodeImageOnly {
 		return nil
@@ -98,10 +102,10 @@ func (e *engine) preflight() *api.Refusal {
 		counted++
 		moves := e.goal.movesOf(m, e.view.Catalog)
 		switch v := e.goal.moveRule(m, e.view.Catalog, e.Status.Policy.OnIneligible); {
+		case moves.ahead && !moves.poolVersions: // there is nothing to forbid: it is skipped, also by another major version
+			ahead = append(ahead, m.Name)
 		case v != nil && v.State == api.StateFailed:
 			gap = append(gap, m.Name)
-		case moves.ahead && !moves.poolVersions:
-			ahead = append(ahead, m.Name)
 		}
 	}
 	switch {

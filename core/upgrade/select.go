@@ -15,6 +15,7 @@ import (
 type selection struct {
 	members  [][][]*Member // by stage, by group
 	missing  []string      // groups by name that no member bears, "prod/g9"
+	byAgents bool          // an agent of the fleet decides what group its member bears
 	twice    []string      // "m1 in A and B"
 	twiceIDs []string
 	left     []string // members no stage selects
@@ -59,6 +60,7 @@ func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
 		out.members = append(out.members, groups)
 	}
 	for _, m := range all {
+		out.byAgents = out.byAgents || m.Agent.Decides(m.Labels, api.LabelUpdateGroup)
 		if len(owner[m.Name]) == 0 && m.Eligible {
 			out.left = append(out.left, m.Name)
 		}
@@ -128,9 +130,10 @@ func parseSelector(s *api.MemberSelector) (labels.Selector, error) {
 	return selector, nil
 }
 
-// refuse returns why a selection cannot become a run, nil when it can.
+// refuse returns why a selection cannot become a run, nil when it can. A group that nobody bears is no fault where agents decide
+// who does: one that states another group would refuse the run of all others (H42).
 func (s *selection) refuse(run string) *api.Refusal {
-	if len(s.missing) > 0 {
+	if len(s.missing) > 0 && !s.byAgents {
 		return &api.Refusal{
 			Code:    api.CodeGroupNotFound,
 			Message: "no member bears the group of " + strings.Join(s.missing, ", ") + "; label members " + api.LabelUpdateGroup + "=" + afterSlash(s.missing[0]),
