@@ -12,7 +12,7 @@ func (d *decision) fillSpread(constraints []constraint, candidates []int32, n in
 		d.countPicked(constraints)
 	}
 	for i := range constraints {
-		d.findDomains(&constraints[i], candidates)
+		d.fleet.weigh(&constraints[i], d.columns.Outcomes)
 	}
 	groups := groupsOf(constraints, d.byScore(candidates))
 	for {
@@ -43,24 +43,6 @@ func (d *decision) countPicked(constraints []constraint) {
 		for i := range constraints {
 			constraints[i].count(constraints[i].domain(int32(row)))
 		}
-	}
-}
-
-// findDomains finds the domains of a constraint that count: those of candidates and of members that are picked, and those that
-// people wrote. The rest are what agents state of members that cannot be picked, and decides for nobody else (D32).
-func (d *decision) findDomains(c *constraint, candidates []int32) {
-	if c.column == nil {
-		return
-	}
-	for _, row := range candidates {
-		c.found[c.column.ids[row]] = true
-	}
-	for row, id := range c.column.ids {
-		if id == 0 || c.found[id] {
-			continue
-		}
-		m := d.fleet.members[row]
-		c.found[id] = d.columns.Outcomes[row].Has(verdict.OutcomePicked) || !m.Agent.Decides(m.Labels, c.key)
 	}
 }
 
@@ -98,13 +80,14 @@ func (d *decision) headKey(g *group) uint64 {
 // settle gives those that were not picked the judgement of the last round, and returns the scored,
 // best first.
 func (d *decision) settle(constraints []constraint, groups []group) []int32 {
-	left, wants := 0, make([]int32, len(constraints))
+	left, wants := 0, make([][countsForAll + 1]int32, len(constraints))
 	for i := range groups {
 		g := &groups[i]
 		switch {
 		case len(g.rows) == 0:
 		case g.violated >= 0:
-			d.refuseSpread(g, &constraints[g.violated], g.domains[g.violated], &wants[g.violated])
+			c, domain := &constraints[g.violated], g.domains[g.violated]
+			d.refuseSpread(g, c, domain, &wants[g.violated][c.weights[domain]])
 		default:
 			left += len(g.rows)
 			for _, row := range g.rows {
@@ -124,7 +107,7 @@ func (d *decision) settle(constraints []constraint, groups []group) []int32 {
 
 // refuseSpread refuses what is left of a group; all of them share one cause.
 func (d *decision) refuseSpread(g *group, c *constraint, domain uint32, want *int32) {
-	cause := verdict.Cause{Want: d.once(want, c.want()), Value: int32(domain), Number: c.counts[domain]}
+	cause := verdict.Cause{Want: d.once(want, c.want(domain)), Value: int32(domain), Number: c.counts[domain]}
 	for _, row := range g.rows {
 		if d.columns.Affinity != nil {
 			d.columns.Affinity[row] = 0

@@ -333,7 +333,7 @@ func TestMemberChangesRemoveNothing(t *testing.T) {
 	forSeeds(t, func(t *testing.T, seed uint64) {
 		in, members := randomInput(seed)
 		before := schedule.Schedule(in)
-		in.Existing = existingOf(&before)
+		in.Existing, in.Evicted = existingOf(&before), before.Schedule(in).Evicted
 		in.Now = in.Now.Add(time.Minute)
 		s := sim.NewSource(seed + 7)
 		for _, m := range members {

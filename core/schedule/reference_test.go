@@ -23,7 +23,7 @@ type refVerdict struct {
 	Affinity, Spread      int32
 }
 
-// reference decides as KubeFleet does, but for D30 and D33, member by member and cycle by cycle, without
+// reference decides as KubeFleet does, but for D30, D32 and D33, member by member and cycle by cycle, without
 // regard to speed. It shares no code with the package under test.
 type reference struct {
 	in       schedule.Input
@@ -385,7 +385,7 @@ func (r *reference) change(m *api.Member, c api.TopologySpreadConstraint) (int32
 	}
 	counts := map[string]int32{}
 	for i := range r.members {
-		if value, has := r.members[i].Labels[c.TopologyKey]; has {
+		if value, has := r.members[i].Labels[c.TopologyKey]; has && (value == domain || r.countsForAll(value, c.TopologyKey)) {
 			counts[value] += 0
 			if r.verdicts[r.members[i].Name].Picked {
 				counts[value]++
@@ -411,4 +411,22 @@ func (r *reference) change(m *api.Member, c api.TopologySpreadConstraint) (int32
 		change = 1
 	}
 	return change, largest-smallest+change > limit
+}
+
+// countsForAll says that somebody wrote the value on a member, or that two members that carry it can be picked (D32).
+func (r *reference) countsForAll(value, key string) bool {
+	able := 0
+	for i := range r.members {
+		m := &r.members[i]
+		if carried, has := m.Labels[key]; !has || carried != value {
+			continue
+		}
+		if !slices.Contains(m.Agent.Stated, key) {
+			return true
+		}
+		if r.verdicts[m.Name].Picked || r.filter(m) == "" {
+			able++
+		}
+	}
+	return able > 1
 }

@@ -12,17 +12,16 @@ import (
 const anywayPenalty = 1000
 
 // constraint is one topology spread constraint with the picks counted so far. Domains are all values
-// of the label over all members, whatever their health, but for those that agents alone state of members that cannot be
-// picked (D32).
+// of the label over all members, whatever their health, as far as they count.
 type constraint struct {
-	key    string
-	skew   int32
-	hard   bool
-	column *column // nil when no member carries the key
-	counts []int32 // picks by value number
-	found  []bool  // by value number: the domains that count
+	key     string
+	skew    int32
+	hard    bool
+	column  *column  // nil when no member carries the key
+	counts  []int32  // picks by value number
+	weights []weight // by value number
 
-	smallest, second, largest int32
+	smallest, second, largest int32 // of the domains that count for all
 }
 
 func (f *Fleet) constraints(p *api.Policy) []constraint {
@@ -32,16 +31,19 @@ func (f *Fleet) constraints(p *api.Policy) []constraint {
 	prepared := make([]constraint, 0, len(p.TopologySpreadConstraints))
 	for i := range p.TopologySpreadConstraints {
 		from := &p.TopologySpreadConstraints[i]
-		c := constraint{
-			key: from.TopologyKey, skew: maxSkew(from),
-			hard: from.WhenUnsatisfiable != api.ScheduleAnyway, column: f.label(from.TopologyKey),
-		}
-		if c.column != nil {
-			c.counts, c.found = make([]int32, len(c.column.values)), make([]bool, len(c.column.values))
-		}
+		c := f.constraint(from.TopologyKey)
+		c.skew, c.hard = maxSkew(from), from.WhenUnsatisfiable != api.ScheduleAnyway
 		prepared = append(prepared, c)
 	}
 	return prepared
+}
+
+func (f *Fleet) constraint(key string) constraint {
+	c := constraint{key: key, column: f.label(key)}
+	if c.column != nil {
+		c.counts, c.weights = make([]int32, len(c.column.values)), make([]weight, len(c.column.values))
+	}
+	return c
 }
 
 func maxSkew(c *api.TopologySpreadConstraint) int32 {
@@ -67,11 +69,12 @@ func (c *constraint) count(domain uint32) {
 	}
 }
 
-// measure finds the two smallest fills and the largest; with one domain all three are equal.
+// measure finds the two smallest fills and the largest of the domains that count for all; with one all three are equal. With
+// none everybody is judged by a domain that counts for one.
 func (c *constraint) measure() {
 	c.smallest, c.second, c.largest = math.MaxInt32, math.MaxInt32, 0
 	for id := 1; id < len(c.counts); id++ {
-		if c.column.uses[id] == 0 || !c.found[id] {
+		if c.weights[id] != countsForAll {
 			continue
 		}
 		n := c.counts[id]
@@ -94,16 +97,26 @@ func (c *constraint) judge(domain uint32) (change int32, violated bool) {
 	if domain == 0 {
 		return 0, false
 	}
-	n, skew := c.counts[domain], c.largest-c.smallest
+	smallest, second := c.lowest(domain)
+	n, skew := c.counts[domain], c.largest-smallest
 	switch {
-	case c.largest == c.smallest:
+	case c.largest == smallest:
 		change = 1
-	case n == c.smallest && c.smallest != c.second:
+	case n == smallest && smallest != second:
 		change = -1
 	case n == c.largest:
 		change = 1
 	}
 	return change, skew+change > c.skew
+}
+
+// lowest are the two smallest fills, as a member of this domain is judged. A domain that counts for one member alone is empty
+// while that member is not picked.
+func (c *constraint) lowest(domain uint32) (smallest, second int32) {
+	if c.weights[domain] == countsForOne {
+		return 0, c.smallest
+	}
+	return c.smallest, c.second
 }
 
 // score adds up what all constraints say of one pick more in these domains. The first violated hard
@@ -132,12 +145,13 @@ func score(constraints []constraint, domains []uint32) (sum int32, violated int)
 	return sum, -1
 }
 
-// want is the phrase for a refusal by this constraint, as it stands now.
-func (c *constraint) want() verdict.Want {
+// want is the phrase for a refusal by this constraint, as it stands now for members of this domain.
+func (c *constraint) want(domain uint32) verdict.Want {
+	smallest, _ := c.lowest(domain)
 	return verdict.Want{
 		Kind:    verdict.WantSpread,
 		Subject: fmt.Sprintf("violated doNotSchedule topology spread constraint %q (max skew %d)", c.key, c.skew),
-		Wanted:  fmt.Sprintf("emptiest %d, fullest %d", c.smallest, c.largest),
+		Wanted:  fmt.Sprintf("emptiest %d, fullest %d", smallest, c.largest),
 		Values:  c.column.values,
 	}
 }

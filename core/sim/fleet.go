@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"flotilla/core/api"
@@ -82,7 +83,24 @@ func Member(s *Source, name string) api.Member {
 			m.Namespaces = Pick(s, []string{"apps"}, []string{"apps", "kube-system"}, []string{"kube-system"})
 		}
 	}
+	state(s, &m)
 	return m
+}
+
+// state makes labels of some members such that their agents state: some of those that they have, or one of their own.
+func state(s *Source, m *api.Member) {
+	if !s.Chance(3) {
+		return
+	}
+	for _, d := range labels {
+		if _, has := m.Labels[d.key]; !has || !s.Chance(2) {
+			continue
+		}
+		if m.Agent.Stated = append(m.Agent.Stated, d.key); s.Chance(4) {
+			m.Labels[d.key] = "of " + m.Name
+		}
+	}
+	slices.Sort(m.Agent.Stated)
 }
 
 func draw(s *Source, from []drawn, into map[string]string) {
