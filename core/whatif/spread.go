@@ -41,9 +41,9 @@ func (b *builder) spread(policy *api.Policy, before, after *standing) []Spread {
 			s.MaxSkew = *c.MaxSkew
 		}
 		if before.in.Fleet != nil {
-			s.Skew.Before, _, _ = skew(b.domainsOf(before.in.Fleet, c.TopologyKey), before)
+			s.Skew.Before, _, _ = b.skew(c.TopologyKey, before)
 		}
-		s.Skew.After, s.Emptiest, s.Fullest = skew(b.domainsOf(after.in.Fleet, c.TopologyKey), after)
+		s.Skew.After, s.Emptiest, s.Fullest = b.skew(c.TopologyKey, after)
 		s.Broken = s.Skew.Before <= int(s.MaxSkew) && s.Skew.After > int(s.MaxSkew)
 		if s.Skew.Before != s.Skew.After || s.Broken {
 			found = append(found, s)
@@ -52,9 +52,9 @@ func (b *builder) spread(policy *api.Policy, before, after *standing) []Spread {
 	return found
 }
 
-// skew is by how many picks the fullest domain has more than the emptiest.
-func skew(domains map[string]string, of *standing) (difference int, emptiest, fullest string) {
-	counts := map[string]int{}
+// skew is by how many picks the fullest domain has more than the emptiest, of those that count for all members.
+func (b *builder) skew(topologyKey string, of *standing) (difference int, emptiest, fullest string) {
+	domains, counts := b.domainsOf(of.in.Fleet, topologyKey), map[string]int{}
 	for _, value := range domains {
 		counts[value] = 0
 	}
@@ -64,6 +64,9 @@ func skew(domains map[string]string, of *standing) (difference int, emptiest, fu
 				counts[value]++
 			}
 		}
+	}
+	for _, value := range of.in.Fleet.Uncounted(topologyKey, &of.decided.Verdicts) {
+		delete(counts, value)
 	}
 	values := slices.Sorted(maps.Keys(counts))
 	if len(values) == 0 {
