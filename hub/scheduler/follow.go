@@ -77,7 +77,7 @@ func spacesDiffer(a, b *api.Member) func(namespace string) bool {
 // turns reports whether anything but properties and namespaces differs. What differs in the ages of states that stay
 // the same does not count.
 func turns(a, b *api.Member) bool {
-	return !maps.Equal(a.Labels, b.Labels) || !slices.Equal(a.Taints, b.Taints) ||
+	return !maps.Equal(a.Labels, b.Labels) || !slices.Equal(a.Agent.Stated, b.Agent.Stated) || !slices.Equal(a.Taints, b.Taints) ||
 		a.HasAgent != b.HasAgent || a.Joined != b.Joined || a.Leaving != b.Leaving || a.UID != b.UID ||
 		a.Healthy != b.Healthy || !a.HealthChanged.Equal(b.HealthChanged) || !a.LastHeartbeat.Equal(b.LastHeartbeat)
 }

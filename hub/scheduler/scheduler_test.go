@@ -102,6 +102,25 @@ func TestPickNScalesAndIsFilledUp(t *testing.T) {
 		"MemberPicked", "MembersChanged")
 }
 
+// A label that people take away, and that the agent still states, is the same label and counts otherwise (D32).
+func TestALabelThatOnlyTheAgentStatesFromNowOnIsDecidedAnew(t *testing.T) {
+	h := start(t, scheduler.Options{})
+	sick := func(r *api.MemberRecord) { r.Healthy = "False" }
+	h.join(t, "down", map[string]string{"zone": "b"}, sick)
+	written := memberSpec("down", nil)
+	written.Body = json.RawMessage(`{"metadata": {"labels": {"zone": "b"}}}`)
+	put(t, h, h.members, "down", written)
+	for _, name := range []string{"a1", "a2"} {
+		h.join(t, name, map[string]string{"zone": "a"}, nil)
+	}
+	policy := pickN(2)
+	policy.TopologySpreadConstraints = []api.TopologySpreadConstraint{{TopologyKey: "zone"}}
+	h.place(t, "web", "u1", 1, withPolicy(policy))
+	h.eventually(t, "web", "a2")
+	put(t, h, h.members, "down", memberSpec("down", nil))
+	h.eventually(t, "web", "a1", "a2")
+}
+
 func TestScaleInTakesUnreleasedFirst(t *testing.T) {
 	h := start(t, scheduler.Options{})
 	for _, name := range []string{"a", "b", "c"} {
