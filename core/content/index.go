@@ -17,6 +17,7 @@ type Index struct {
 	byNamespace map[string]map[string]*api.Spec
 	reserved    map[string]bool
 	looked      int
+	changed     map[place]struct{} // since it was cloned; nil of one that is no clone
 }
 
 // NewIndex returns an index that holds heads.
@@ -44,6 +45,7 @@ func (x *Index) Reserve(namespaces ...string) {
 // Set adds head or replaces the one of the same object.
 func (x *Index) Set(head api.Spec) {
 	key := Key(head.Object)
+	x.note(&head)
 	x.heads[key] = &head
 	put(x.byKind, kindOf(head.Object), key, &head)
 	if head.Object.Namespace != "" {
@@ -57,6 +59,7 @@ func (x *Index) RemoveKey(key string) {
 	if !found {
 		return
 	}
+	x.note(head)
 	delete(x.heads, key)
 	drop(x.byKind, kindOf(head.Object), key)
 	drop(x.byNamespace, head.Object.Namespace, key)
@@ -114,7 +117,7 @@ func (x *Index) Len() int { return len(x.heads) }
 // Clone returns an independent index of the same heads, to try out changes on.
 func (x *Index) Clone() *Index {
 	clone := NewIndex()
-	clone.reserved = x.reserved
+	clone.reserved, clone.changed = x.reserved, map[place]struct{}{}
 	maps.Copy(clone.heads, x.heads)
 	for gk, held := range x.byKind {
 		clone.byKind[gk] = maps.Clone(held)

@@ -59,8 +59,9 @@ func (f *Draft) Apply(ctx context.Context, read *Documents) error {
 }
 
 // Commit stores the draft: content first, then the records, all or none, then what happened.
-func (f *Draft) Commit(ctx context.Context) error {
+func (f *Draft) Commit(ctx context.Context) (err error) {
 	d := f.desk
+	defer func() { f.settle(err) }()
 	if len(f.ops) == 0 {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (f *Draft) Commit(ctx context.Context) error {
 		}
 		revisions, err := d.store.Writer.Write(writing, ops...)
 		if err != nil {
-			return interrupted(start, err)
+			return f.interrupted(start, err)
 		}
 		made = true
 		for i, revision := range revisions {
@@ -118,9 +119,17 @@ func (f *Draft) Commit(ctx context.Context) error {
 	return nil
 }
 
+// settle notes whether snapshots may lack something once the draft is stored, or was in part.
+func (f *Draft) settle(err error) {
+	if err == nil || f.missed {
+		f.desk.behind.Store(f.missed || f.desk.behind.Load() && !f.whole)
+	}
+}
+
 // interrupted is the error of a batch. After the first one the objects are stored and only snapshots
 // are missing: they are cut again when the client repeats its request, or by the next leader.
-func interrupted(start int, err error) error {
+func (f *Draft) interrupted(start int, err error) error {
+	f.missed = start > 0 || !errors.Is(err, bus.ErrConflict)
 	if start > 0 && errors.Is(err, bus.ErrConflict) {
 		return bus.ErrNotSynced
 	}

@@ -5,6 +5,7 @@ package draft
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -45,16 +46,20 @@ type Desk struct {
 	records *records.Tables
 	shelf   *records.Shelf
 	options Options
+	// behind says that something that changed may be missing in snapshots.
+	behind atomic.Bool
 	// complaints about what cannot be read.
 	complaints records.Complaints
 }
 
 // NewDesk returns a desk on the records of a store.
 func NewDesk(leader *store.Store, tables *records.Tables, o Options) *Desk {
-	return &Desk{
+	d := &Desk{
 		Turn: loop.NewTurn(), Freezing: loop.NewTurn(),
 		store: leader, records: tables, shelf: records.NewShelf(tables.Objects, o.SkippedNamespaces), options: o,
 	}
+	d.behind.Store(true)
+	return d
 }
 
 // Door is the door itself where it does what nobody asked for.
@@ -77,7 +82,7 @@ func (d *Desk) Recut(ctx context.Context) error {
 	}
 	defer d.Leave()
 	f := d.New(Door(), "")
-	f.touched = true
+	f.touched, f.repeats = true, true
 	if err := f.cut(); err != nil {
 		return err
 	}

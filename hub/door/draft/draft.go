@@ -80,6 +80,10 @@ type selection struct {
 	cuts map[string]*api.Snapshot
 	// ended are the pins that what is selected ends, by the key of their placement.
 	ended map[string]*api.Pin
+	// cost is what the placements that the request writes cost.
+	cost effort.Cost
+	// whole says that all placements were looked at, missed that a snapshot is missing still.
+	whole, missed bool
 }
 
 // write adds the spec of an object, and what is said about it, to the draft.
@@ -122,15 +126,34 @@ func (f *Draft) audit(object, reason, message string) {
 }
 
 // cut adds a snapshot for every placement whose selected content differs from its newest one. One that the request
-// writes is always looked at, others when content changed.
+// writes is always looked at, others when content changed that they may select, and all where snapshots may be missing.
 func (f *Draft) cut() error {
 	if f.Blind() {
 		return nil
 	}
-	wanted := make([]*api.Placement, 0, len(f.placements))
+	for _, p := range f.looked() {
+		if err := f.Planning.GoOn(); err != nil {
+			return err
+		}
+		err := f.cutOne(p)
+		if _, written := f.placements[p.Key()]; err != nil && written {
+			return err
+		}
+		if err != nil { // it is nobody's fault here, and stays as it was
+			f.desk.complain(records.EventName(RefOf(p)), f.records.Placements.Revision(p.Key()), err)
+			f.missed = true
+		}
+	}
+	return nil
+}
+
+// looked are the placements to look at, by key.
+func (f *Draft) looked() (wanted []*api.Placement) {
+	everywhere := f.repeats || f.desk.behind.Load() || len(f.records.Objects.Broken()) > 0
 	if f.touched {
+		f.whole = everywhere
 		for _, p := range f.desk.Placements() {
-			if _, written := f.placements[p.Key()]; !written {
+			if _, written := f.placements[p.Key()]; !written && (everywhere || f.concerns(p)) {
 				wanted = append(wanted, p)
 			}
 		}
@@ -141,17 +164,10 @@ func (f *Draft) cut() error {
 		}
 	}
 	slices.SortFunc(wanted, func(a, b *api.Placement) int { return strings.Compare(a.Key(), b.Key()) })
-	for _, p := range wanted {
-		if err := f.Planning.GoOn(); err != nil {
-			return err
-		}
-		err := f.cutOne(p)
-		if _, written := f.placements[p.Key()]; err != nil && written {
-			return err
-		}
-		if err != nil { // it is nobody's fault here, and stays as it was
-			f.desk.complain(records.EventName(RefOf(p)), f.records.Placements.Revision(p.Key()), err)
-		}
-	}
-	return nil
+	return wanted
+}
+
+// concerns says that content changed that a placement may select, or that a snapshot of it cannot be read.
+func (f *Draft) concerns(p *api.Placement) bool {
+	return f.index.Concerns(p.Spec.ResourceSelectors, p.Namespace) || len(f.records.BrokenSnapshots(p.Key())) > 0
 }

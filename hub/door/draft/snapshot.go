@@ -9,6 +9,7 @@ import (
 	"flotilla/core/content"
 	"flotilla/core/phrase"
 	"flotilla/core/rollout"
+	"flotilla/hub/door/effort"
 	"flotilla/subjects"
 )
 
@@ -20,11 +21,11 @@ func (f *Draft) cutOne(p *api.Placement) error {
 	looked := f.index.Looked()
 	selected := f.Selected(p)
 	if _, written := f.placements[p.Key()]; written {
-		if err := f.Planning.Selected(f.index.Looked()-looked, len(selected.Manifests)); err != nil {
+		if err := f.afford(effort.Cost{Looked: f.index.Looked() - looked, Taken: len(selected.Manifests)}); err != nil {
 			return err
 		}
 	}
-	past, broken := f.History(p), f.brokenSnapshots(p.Key())
+	past, broken := f.History(p), f.records.BrokenSnapshots(p.Key())
 	next, ended := past.Follow(&selected)
 	if ended {
 		f.unpinned(p, past.Newest())
@@ -44,6 +45,15 @@ func (f *Draft) cutOne(p *api.Placement) error {
 	return f.cutAs(p, *next, broken)
 }
 
+// afford counts what a placement that the request writes costs, and errs where that is too much in all.
+func (f *Draft) afford(cost effort.Cost) error {
+	if f.Planning != nil {
+		return f.Planning.Selected(cost.Looked, cost.Taken)
+	}
+	f.cost = f.cost.Plus(cost)
+	return effort.Written(f.cost)
+}
+
 // History are the snapshots of a placement that are kept, oldest first, without those of a former one of its name.
 func (f *Draft) History(p *api.Placement) rollout.History {
 	return f.records.History(p.Key(), string(p.UID))
@@ -51,7 +61,7 @@ func (f *Draft) History(p *api.Placement) rollout.History {
 
 // CutAs makes a snapshot the newest of its placement.
 func (f *Draft) CutAs(p *api.Placement, next api.Snapshot) error {
-	return f.cutAs(p, next, f.brokenSnapshots(p.Key()))
+	return f.cutAs(p, next, f.records.BrokenSnapshots(p.Key()))
 }
 
 func (f *Draft) cutAs(p *api.Placement, next api.Snapshot, broken map[string]int64) error {
@@ -108,30 +118,13 @@ func (f *Draft) bundle(next *api.Snapshot, kept []store.Entry[api.Snapshot]) err
 // sizeOf is how long the body of a manifest is at most: what snapshots refer to is what was applied, or less.
 func (f *Draft) sizeOf(m api.Manifest) int { return f.index.SizeOf(&m) }
 
-// brokenSnapshots are those of a placement that cannot be read, with their indices.
-func (f *Draft) brokenSnapshots(placement string) map[string]int64 {
-	broken := map[string]int64{}
-	for name := range f.records.Snapshots.Broken() {
-		if of, index, ok := subjects.SplitSnapshot(name); ok && of == placement {
-			broken[name] = index
-		}
-	}
-	return broken
-}
-
 // Blind says that content is stored that cannot be read and that the draft does not write: a snapshot
 // would lack it, and members would delete it. No snapshots are cut until somebody applies or deletes it.
 func (f *Draft) Blind() bool {
-	var unread []string
-	for name := range f.records.Objects.Broken() {
-		if !slices.Contains(f.noted, name) {
-			unread = append(unread, name)
-		}
-	}
+	unread := f.records.Unread(f.noted)
 	if len(unread) == 0 {
 		return false
 	}
-	slices.Sort(unread)
 	for i := range f.Results {
 		f.Results[i].Notes = append(f.Results[i].Notes, "no snapshots are cut while stored objects cannot be read, apply or delete them: "+phrase.Enumerate(unread))
 	}
@@ -166,32 +159,9 @@ func (f *Draft) auditSnapshot(p *api.Placement, s *api.Snapshot) {
 	f.events = append(f.events, event)
 }
 
-// forget removes the oldest snapshots once there are more than the history limit, the new one
-// included; a snapshot that a release still names, or that a staged run is to bring, is kept.
+// forget removes the snapshots of a placement that nobody needs once it has a new one.
 func (f *Draft) forget(p *api.Placement, kept []store.Entry[api.Snapshot]) {
-	limit := api.DefaultRevisionHistoryLimit
-	if p.Spec.RevisionHistoryLimit != nil {
-		limit = int(*p.Spec.RevisionHistoryLimit)
-	}
-	surplus := len(kept) + 1 - limit
-	if surplus <= 0 {
-		return
-	}
-	release, _, _, err := f.records.Releases.Find(p.Key())
-	if err != nil {
-		return // it may name any of them
-	}
-	released := f.carried(p)
-	for i := range release.Entries {
-		e := &release.Entries[i]
-		released[e.Snapshot] = true
-		if e.Earlier != nil {
-			released[e.Earlier.Snapshot] = true
-		}
-	}
-	for _, old := range kept[:surplus] {
-		if !released[old.Value.Index] {
-			f.ops = append(f.ops, f.records.Snapshots.Delete(old.Name, old.Revision))
-		}
+	for _, old := range f.records.Surplus(p, kept, f.carried(p)) {
+		f.ops = append(f.ops, f.records.Snapshots.Delete(old.Name, old.Revision))
 	}
 }

@@ -1,0 +1,60 @@
+package records
+
+import (
+	"slices"
+
+	"flotilla/bus/store"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// BrokenSnapshots are those of a placement that cannot be read, with their indices.
+func (r *Tables) BrokenSnapshots(placement string) map[string]int64 {
+	broken := map[string]int64{}
+	for name := range r.Snapshots.Broken() {
+		if of, index, ok := subjects.SplitSnapshot(name); ok && of == placement {
+			broken[name] = index
+		}
+	}
+	return broken
+}
+
+// Surplus are the oldest of the kept snapshots of a placement, which are more than its history limit with the new one that it gets. One
+// that a release still names, or that a staged run is to bring and is among needed, is none of them.
+func (r *Tables) Surplus(p *api.Placement, kept []store.Entry[api.Snapshot], needed map[int64]bool) (surplus []store.Entry[api.Snapshot]) {
+	limit := api.DefaultRevisionHistoryLimit
+	if p.Spec.RevisionHistoryLimit != nil {
+		limit = int(*p.Spec.RevisionHistoryLimit)
+	}
+	if len(kept)+1 <= limit {
+		return nil
+	}
+	release, _, _, err := r.Releases.Find(p.Key())
+	if err != nil {
+		return nil // it may name any of them
+	}
+	for i := range release.Entries {
+		e := &release.Entries[i]
+		needed[e.Snapshot] = true
+		if e.Earlier != nil {
+			needed[e.Earlier.Snapshot] = true
+		}
+	}
+	for _, old := range kept[:len(kept)+1-limit] {
+		if !needed[old.Value.Index] {
+			surplus = append(surplus, old)
+		}
+	}
+	return surplus
+}
+
+// Unread are the stored objects that cannot be read, sorted, without those that are written now.
+func (r *Tables) Unread(written []string) (unread []string) {
+	for name := range r.Objects.Broken() {
+		if !slices.Contains(written, name) {
+			unread = append(unread, name)
+		}
+	}
+	slices.Sort(unread)
+	return unread
+}
