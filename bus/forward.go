@@ -87,8 +87,12 @@ const forwardTries = 2
 
 // Ask has a verb of people, or one of hubs, answered by the hub that leads, on behalf of somebody whom this hub vouches
 // for. The answer is JSON. Errors are an *api.Failure, or of ctx: CodeUnavailable when no hub has taken the request within
-// three seconds, or one that took it is gone; then what changes something may have been done.
+// three seconds, or one that took it is gone; then what changes something may have been done. Once ctx has ended nothing is
+// begun: what strangers ask and give up by the thousand would have a subscription each.
 func (f *Forwarder) Ask(ctx context.Context, by api.Caller, verb string, body []byte) (value []byte, err error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	turns, end := f.conn.turns()
 	defer end()
 	for range forwardTries {

@@ -120,6 +120,21 @@ func TestWhatStrangersHaveHubsAskIsNotRemembered(t *testing.T) {
 	require.NotNil(t, refusedWith(t, err, api.CodeUnavailable))
 }
 
+// What nobody waits for any more is forwarded to nobody, and nothing is begun for it (H43).
+func TestNothingIsForwardedForWhoHasGone(t *testing.T) {
+	l := forwarding(t)
+	forwarded, err := l.from.NC.SubscribeSync(l.from.Fleet.Forward())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = l.other.Ask(ctx, api.Caller{}, api.VerbSession, []byte(`{"session":"no"}`))
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, l.from.NC.Flush()) // what the connection sent came back by then
+	pending, _, err := forwarded.Pending()
+	require.NoError(t, err)
+	require.Zero(t, pending)
+}
+
 // Verbs of hubs are no verbs of anybody's over the API, whatever the role.
 func TestNobodyElseAsksVerbsOfHubs(t *testing.T) {
 	l := forwarding(t)

@@ -161,7 +161,10 @@ func (f *Front) filtered(next http.Handler) http.Handler {
 	next = filters.WithAuthorization(next, f, metaCodecs)
 	next = f.bounded(next, long)
 	next = filters.WithAuthentication(next, bearertoken.New(f.people), http.HandlerFunc(f.turnedAway), nil, nil)
-	next = serverfilters.WithTimeoutForNonLongRunningRequests(next, long)
+	timed := func(work http.Handler) http.Handler {
+		return serverfilters.WithTimeoutForNonLongRunningRequests(work, long)
+	}
+	next = bounds.Arriving{Turns: f.turns.Arriving, Beside: timed, Refuse: f.busy}.Count(next)
 	next = bounds.Taken(next, takenWithin) // whoever writes after the timeout writes no more to it
 	next = filters.WithRequestDeadline(next, nil, nil, long, metaCodecs, requestTimeout)
 	next = filters.WithWarningRecorder(next)
@@ -173,7 +176,7 @@ func (f *Front) filtered(next http.Handler) http.Handler {
 	return f.noted(next)
 }
 
-// bounded works on so many requests at once, of one person and of all: some send slowly, or take slowly what they are sent.
+// bounded works on so many requests and watches at once, of one person and of all: some send slowly, or take slowly what they are sent.
 func (f *Front) bounded(next http.Handler, long genericrequest.LongRunningRequestCheck) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, _ := genericrequest.RequestInfoFrom(r.Context())
@@ -182,21 +185,24 @@ func (f *Front) bounded(next http.Handler, long genericrequest.LongRunningReques
 			f.refuse(w, r, apierrors.NewBadRequest(err.Error()))
 			return
 		}
-		if info == nil || !known || long(r, info) {
+		if info == nil || !known {
 			next.ServeHTTP(w, r)
 			return
 		}
 		of := f.turns.Reading
-		if info.IsResourceRequest && !reading[info.Verb] {
+		switch {
+		case long(r, info):
+			of = f.turns.Watching
+		case info.IsResourceRequest && !reading[info.Verb]:
 			of = f.turns.Writing
 		}
 		turn, err := of.Enter(who.GetName())
 		if err != nil {
-			w.Header().Set("Retry-After", strconv.Itoa(turns.RetryAfter))
-			f.refuse(w, r, err)
+			f.busy(w, r, err)
 			return
 		}
 		defer turn.Leave()
+		bounds.Known(r.Context())
 		next.ServeHTTP(w, r.WithContext(turns.With(r.Context(), turn)))
 	})
 }
@@ -235,11 +241,16 @@ func (f *Front) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	responsewriters.ErrorNegotiated(err, metaCodecs, metaVersion, w, r)
 }
 
+// busy refuses a request that may be asked again soon.
+func (f *Front) busy(w http.ResponseWriter, r *http.Request, err error) {
+	w.Header().Set("Retry-After", strconv.Itoa(turns.RetryAfter))
+	f.refuse(w, r, err)
+}
+
 // turnedAway answers whoever was not let in: because of their token, or because nobody can say whose it is.
 func (f *Front) turnedAway(w http.ResponseWriter, r *http.Request) {
 	if met, _ := r.Context().Value(troubleKey{}).(*trouble); met != nil && met.err != nil {
-		w.Header().Set("Retry-After", strconv.Itoa(turns.RetryAfter))
-		f.refuse(w, r, apierrors.NewServiceUnavailable("whose the token is cannot be said now: "+met.err.Error()))
+		f.busy(w, r, apierrors.NewServiceUnavailable("whose the token is cannot be said now: "+met.err.Error()))
 		return
 	}
 	filters.Unauthorized(metaCodecs).ServeHTTP(w, r)

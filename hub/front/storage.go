@@ -172,14 +172,14 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 	default:
 		found = nil
 	}
-	turn, err := s.front.turns.Watching.Enter(callerOf(ctx).Name)
+	end, err := turns.Stay(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ctx, w.stop = context.WithCancel(ctx)
 	leave := s.front.attend(shelf)
 	s.front.all.Go(func() {
-		defer turn.Leave()
+		defer end()
 		defer leave()
 		defer context.AfterFunc(shelf.life, w.stop)()
 		w.run(ctx, found, from)

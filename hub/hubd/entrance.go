@@ -20,7 +20,8 @@ type entrance struct {
 
 func (h *Hub) entrance() *entrance { return &entrance{hub: h, other: bus.NewForwarder(h.conn, h.keys)} }
 
-// Ask has a verb answered on behalf of somebody.
+// Ask has a verb answered on behalf of somebody. Once ctx has ended this hub's own door says that it is unavailable, which is no sign
+// that another hub leads: other asks none then.
 func (e *entrance) Ask(ctx context.Context, by api.Caller, verb string, question, answer any) error {
 	body, err := bus.Encode(question)
 	if err != nil {

@@ -16,10 +16,13 @@ const (
 	mostReading, mostWriting, partOfOne = 400, 200, 4
 	// At most so many watch at once, of one person and of all.
 	mostWatchesOfOne, mostWatches = 1024, 8192
+	// At most so many requests are worked on of which it is not known yet whose they are, from one network and from all. One
+	// connection of HTTP/2 has 250.
+	mostArrivingOfOne, mostArriving = 512, 2048
 )
 
-// All are the turns of a hub: to watch, to read and to write.
-type All struct{ Watching, Reading, Writing *Turns }
+// All are the turns of a hub: to watch, to read and to write, of people; and to arrive, of networks, until it is known whose a request is.
+type All struct{ Watching, Reading, Writing, Arriving *Turns }
 
 // NewAll returns turns that nobody has.
 func NewAll() *All {
@@ -28,6 +31,7 @@ func NewAll() *All {
 		Watching: newTurns("watches", mostWatchesOfOne, mostWatches, all),
 		Reading:  newTurns("reading requests", mostReading/partOfOne, mostReading, all),
 		Writing:  newTurns("writing requests", mostWriting/partOfOne, mostWriting, all),
+		Arriving: newTurns("requests under way without a known person", mostArrivingOfOne, mostArriving, all),
 	}
 }
 
