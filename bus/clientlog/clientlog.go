@@ -12,6 +12,8 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/rs/zerolog"
 	"k8s.io/klog/v2"
+
+	"flotilla/bus/lines"
 )
 
 // Verbosity of klog up to which something is told at a level. What is above is never told: from 6 on it is requests, and
@@ -23,13 +25,15 @@ const (
 
 // Into sends everything to log. It is called once, before anything speaks to a cluster.
 func Into(log zerolog.Logger) {
-	klog.SetLoggerWithOptions(logr.New(&sink{log: log.With().Str("by", "client-go").Logger()}), klog.ContextualLogger(true))
+	made := &sink{log: log.With().Str("by", "client-go").Logger(), failures: &lines.Bound{}}
+	klog.SetLoggerWithOptions(logr.New(made), klog.ContextualLogger(true))
 }
 
 // sink is a log as the libraries see it.
 type sink struct {
-	log  zerolog.Logger
-	name string
+	log      zerolog.Logger
+	name     string
+	failures *lines.Bound // by what they say: whoever sends requests causes them
 }
 
 // Init has nothing to do: where in the libraries a line comes from is left out.
@@ -61,12 +65,20 @@ func (s *sink) Info(verbosity int, message string, pairs ...any) {
 	}
 }
 
-// Error tells of a failure.
+// Error tells of a failure, of those that say the same now and then. What is told in the older way says something else each time, and
+// counts as one.
 func (s *sink) Error(err error, message string, pairs ...any) {
-	s.tell(s.log.Warn().Err(err), message, pairs)
+	what := s.name + "/" + message
+	if err == nil && len(pairs) == 0 {
+		what = ""
+	}
+	s.tell(s.failures.Of(what, func() *zerolog.Event { return s.log.Warn().Err(err) }), message, pairs)
 }
 
 func (s *sink) tell(line *zerolog.Event, message string, pairs []any) {
+	if line == nil {
+		return
+	}
 	if s.name != "" {
 		line = line.Str("part", s.name)
 	}
@@ -82,7 +94,7 @@ func (s *sink) WithValues(pairs ...any) logr.LogSink {
 	for key, value := range each(pairs) {
 		with = with.Interface(key, value)
 	}
-	return &sink{with.Logger(), s.name}
+	return &sink{with.Logger(), s.name, s.failures}
 }
 
 // WithName is the log of a part.
@@ -90,7 +102,7 @@ func (s *sink) WithName(name string) logr.LogSink {
 	if s.name != "" {
 		name = s.name + "/" + name
 	}
-	return &sink{s.log, name}
+	return &sink{s.log, name, s.failures}
 }
 
 // each goes over pairs of keys and values, as lines show them. A key without a value is left out.

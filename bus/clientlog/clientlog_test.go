@@ -3,15 +3,21 @@ package clientlog
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
+
+	"flotilla/bus/lines"
 )
 
 // said is what comes of speaking while a process logs at a level. The tests of this package run one after another: who
@@ -81,4 +87,29 @@ func TestTheLevelOfTheLogHolds(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Empty(t, string(text))
+}
+
+// Whoever makes the libraries fail, as by requests that end at once, fills no log: of failures that say the same few are told, and of all
+// others as many as ever (H35).
+func TestAFloodOfFailuresIsToldNowAndThen(t *testing.T) {
+	var heard bytes.Buffer
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	made := &sink{log: zerolog.New(&heard), failures: &lines.Bound{Now: func() time.Time { return now }}}
+	log := logr.New(made)
+	told := func(speak func(i int)) int {
+		heard.Reset()
+		for i := range 1000 {
+			speak(i)
+		}
+		return strings.Count(heard.String(), "\n")
+	}
+	flood := func(i int) {
+		log.WithName("a").WithValues("try", i).Error(fmt.Errorf("refused %d", i), "watching", "path", i)
+	}
+	require.Equal(t, 20, told(flood))
+	require.Equal(t, 20, told(func(i int) { log.Error(nil, fmt.Sprintf("lost %d", i)) }), "in the older way")
+	require.Equal(t, 20, told(func(i int) { log.Error(nil, "listing", "path", i) }), "another kind")
+	now = now.Add(10 * time.Second)
+	require.Equal(t, 1, told(flood))
+	require.Contains(t, heard.String(), `"leftOut":980`)
 }

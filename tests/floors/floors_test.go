@@ -160,7 +160,7 @@ var rules = []rule{
 	{"hub", []string{"core", "subjects", "bus", "configs"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
 	{"agent/agentd", []string{"core", "subjects", "bus", "configs", "agent"}, []string{"github.com/rs/zerolog", "github.com/prometheus"}, nil, "agentd wires the rooms"},
 	{"agent/exec", nil, nil, []string{"net", "net/http"}, "how commands of the configuration are run, whatever they are for"},
-	{"bus/clientlog", nil, []string{"github.com/rs/zerolog", "github.com/go-logr/logr", "k8s.io/klog"}, nil, "what the Kubernetes libraries say goes where all else is said"},
+	{"bus/clientlog", []string{"bus/lines"}, []string{"github.com/rs/zerolog", "github.com/go-logr/logr", "k8s.io/klog"}, nil, "what the Kubernetes libraries say goes where all else is said"},
 	{"agent/pod", nil, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "what an agent finds in its pod, whatever it is used for"},
 	{"agent/target", []string{"core", "agent/target"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go", "github.com/fluxcd/cli-utils"}, nil, "a target is a cluster and nothing else"},
 	{"agent/target/memory", []string{"core", "agent/target", "agent/disk"}, []string{"k8s.io/apimachinery", "k8s.io/api"}, nil, "a member in memory may be kept on disk"},
