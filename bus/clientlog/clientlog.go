@@ -72,7 +72,7 @@ func (s *sink) Error(err error, message string, pairs ...any) {
 	if err == nil && len(pairs) == 0 {
 		what = ""
 	}
-	s.tell(s.failures.Of(what, func() *zerolog.Event { return s.log.Warn().Err(err) }), message, pairs)
+	s.tell(s.failures.Of(what, s.log.Warn).Err(err), message, pairs)
 }
 
 func (s *sink) tell(line *zerolog.Event, message string, pairs []any) {
