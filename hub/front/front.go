@@ -203,6 +203,9 @@ func (f *Front) bounded(next http.Handler, long genericrequest.LongRunningReques
 		}
 		defer turn.Leave()
 		bounds.Known(r.Context())
+		if of == f.turns.Watching {
+			w, r = bounds.Flushing(w, r)
+		}
 		next.ServeHTTP(w, r.WithContext(turns.With(r.Context(), turn)))
 	})
 }

@@ -157,7 +157,7 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	found, number := shelf.list(s.namespace(ctx))
-	w := &watcher{shelf: shelf, bookmarks: o.AllowWatchBookmarks, may: s.front.stands, results: make(chan watch.Event, 16)}
+	w := &watcher{shelf: shelf, bookmarks: o.AllowWatchBookmarks, may: s.front.stands, results: make(chan watch.Event), flushed: bounds.Flushed(ctx)}
 	namespace, choose := s.namespace(ctx), selected.By(o)
 	w.choose = func(u *unstructured.Unstructured) bool {
 		return (namespace == "" || u.GetNamespace() == namespace) && choose(u)

@@ -9,6 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"flotilla/hub/front/bounds"
+	"flotilla/hub/front/turns"
 )
 
 const (
@@ -26,7 +29,8 @@ type watcher struct {
 	initial   bool // a bookmark ends what was there at first
 	may       func(context.Context) bool
 	results   chan watch.Event
-	look      *time.Ticker // when it is looked whether they may look still
+	flushed   <-chan struct{} // receives when all so far was taken, at first the header; nil for a websocket, which does not say
+	look      *time.Ticker    // when it is looked whether they may look still
 	stop      context.CancelFunc
 }
 
@@ -41,7 +45,7 @@ func (w *watcher) run(ctx context.Context, first []*item, after uint64) {
 	defer close(w.results)
 	w.look = time.NewTicker(lookEvery)
 	defer w.look.Stop()
-	if !w.begin(ctx, first, after) {
+	if !bounds.Began(ctx, w.flushed) || !w.begin(ctx, first, after) {
 		return
 	}
 	mark := time.NewTicker(bookmarkEvery)
@@ -61,7 +65,7 @@ func (w *watcher) run(ctx context.Context, first []*item, after uint64) {
 				return
 			}
 		case <-mark.C:
-			if w.bookmarks && !w.send(ctx, watch.Bookmark, w.bookmark(after, false)) {
+			if w.bookmarks && !w.send(ctx, watch.Bookmark, w.bookmark(after, false), 0) {
 				return
 			}
 		}
@@ -71,18 +75,18 @@ func (w *watcher) run(ctx context.Context, first []*item, after uint64) {
 // begin sends what is there at first.
 func (w *watcher) begin(ctx context.Context, first []*item, number uint64) bool {
 	for _, one := range first {
-		if w.choose(one.object) && !w.send(ctx, watch.Added, one.object) {
+		if w.choose(one.object) && !w.send(ctx, watch.Added, one.object, len(one.raw)) {
 			return false
 		}
 	}
-	return !w.initial || w.send(ctx, watch.Bookmark, w.bookmark(number, true))
+	return !w.initial || w.send(ctx, watch.Bookmark, w.bookmark(number, true), 0)
 }
 
 // passOn sends what changed after a number. It returns what is closed at the next change, and the number up to which was sent.
 func (w *watcher) passOn(ctx context.Context, after uint64) (next <-chan struct{}, number uint64, on bool) {
 	changes, number, next, kept := w.shelf.since(after)
 	if !kept {
-		_ = w.send(ctx, watch.Error, expired(after))
+		_ = w.send(ctx, watch.Error, expired(after), 0)
 		return nil, 0, false
 	}
 	for i := range changes {
@@ -99,24 +103,36 @@ func (w *watcher) tell(ctx context.Context, c *change) bool {
 	is := c.kind != watch.Deleted && w.choose(c.now)
 	switch {
 	case is && was:
-		return w.send(ctx, watch.Modified, c.now)
+		return w.send(ctx, watch.Modified, c.now, c.size)
 	case is:
-		return w.send(ctx, watch.Added, c.now)
+		return w.send(ctx, watch.Added, c.now, c.size)
 	case was:
 		last := c.before.DeepCopy()
 		last.SetResourceVersion(printed(c.number))
-		return w.send(ctx, watch.Deleted, last)
+		return w.send(ctx, watch.Deleted, last, c.size)
 	}
 	return true
 }
 
-// send waits for who watches, for as long as they may look.
-func (w *watcher) send(ctx context.Context, kind watch.EventType, o runtime.Object) bool {
+// send waits for who watches, for as long as they may look. An event of so many bytes holds room as an answer does, from before it is
+// encoded until it was taken, of a websocket until the next one; for whom there is none, the watch ends.
+func (w *watcher) send(ctx context.Context, kind watch.EventType, o runtime.Object, bytes int) bool {
+	turns.Free(ctx, turns.Answered)
+	if turns.Hold(ctx, turns.Answered, int64(bytes)) != nil {
+		return false
+	}
+	to := w.results
+	var taken <-chan struct{}
 	for {
 		select {
 		case <-ctx.Done():
-			return false
-		case w.results <- watch.Event{Type: kind, Object: o}:
+			return false // it may be encoded still: room is held until the turn is over
+		case to <- watch.Event{Type: kind, Object: o}:
+			if to, taken = nil, w.flushed; taken == nil {
+				return true
+			}
+		case <-taken:
+			turns.Free(ctx, turns.Answered)
 			return true
 		case <-w.look.C:
 			if !w.may(ctx) {

@@ -66,6 +66,17 @@ func (t *Turn) Hold(ctx context.Context, in Room, bytes int64) error {
 	return nil
 }
 
+// Free gives back what the turn holds in a room.
+func (t *Turn) Free(in Room) {
+	t.mu.Lock()
+	bytes := t.held[in]
+	t.held[in] = 0
+	t.mu.Unlock()
+	if bytes > 0 {
+		t.of.rooms[in].leave(t.person, bytes)
+	}
+}
+
 // key is where a context has the turn of a request.
 type key struct{}
 
@@ -89,6 +100,13 @@ func Hold(ctx context.Context, in Room, bytes int64) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	return t.Hold(ctx, in, bytes)
+}
+
+// Free gives back what the turn of a context holds in a room.
+func Free(ctx context.Context, in Room) {
+	if t, is := ctx.Value(key{}).(*Turn); is {
+		t.Free(in)
+	}
 }
 
 // Stay has the turn of a context last until leave is called. The error says that it is over: whoever asked has gone.
