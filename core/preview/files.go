@@ -90,12 +90,20 @@ func (f *Files) keep(digest string, body []byte) error {
 
 // Show shows a placement of the files on a member.
 func (f *Files) Show(p *api.Placement, m *api.Member) (Placement, error) {
+	in, err := f.input(p, m)
+	if err != nil {
+		return Placement{}, err
+	}
+	return Show(in)
+}
+
+func (f *Files) input(p *api.Placement, m *api.Member) (*Input, error) {
 	manifests, err := content.Select(p.Spec.ResourceSelectors, p.Namespace, f.index)
 	if err != nil {
-		return Placement{}, fmt.Errorf("%s/%s: %w", p.Kind, p.Key(), err)
+		return nil, fmt.Errorf("%s/%s: %w", p.Kind, p.Key(), err)
 	}
-	return Show(&Input{
+	return &Input{
 		Placement: p, Member: m, Manifests: manifests, Overrides: f.overrides, Keys: f.keys,
 		Body: func(digest string) (map[string]any, error) { return f.bodies[digest], nil },
-	})
+	}, nil
 }

@@ -2,6 +2,8 @@ package preview_test
 
 import (
 	"encoding/json"
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,6 +54,33 @@ func show(t *testing.T, region string) map[string]preview.Object {
 	}
 	require.Len(t, objects, 5, "envelopes are opened")
 	return objects
+}
+
+// What overrides make of objects is counted one after another, and whoever counts ends the preview.
+func TestWhatIsGivenIsCounted(t *testing.T) {
+	in, err := files(t).Input(shop, &api.Member{Name: "oslo", Labels: map[string]string{"region": "eu"}})
+	require.NoError(t, err)
+	var counted []int
+	in.Given = func(bytes int) error {
+		counted = append(counted, bytes)
+		return nil
+	}
+	_, err = preview.Show(in)
+	require.NoError(t, err)
+	require.Len(t, counted, 5)
+	changed := slices.DeleteFunc(slices.Clone(counted), func(bytes int) bool { return bytes == 0 })
+	require.Len(t, changed, 2, "a ConfigMap and a Secret get a label: %v", counted)
+	require.Greater(t, slices.Min(changed), len(`{"metadata":{"labels":{"at":"oslo"}}}`))
+
+	enough := errors.New("enough")
+	counted = nil
+	in.Given = func(bytes int) error {
+		counted = append(counted, bytes)
+		return enough
+	}
+	_, err = preview.Show(in)
+	require.ErrorIs(t, err, enough)
+	require.Len(t, counted, 1)
 }
 
 // What is selected and what is given stand side by side, with who changed what; what is left out is listed.

@@ -2,7 +2,6 @@ package door_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -50,35 +49,6 @@ func TestPreviewShowsWhatAMemberIsGiven(t *testing.T) {
 	_, failure = ask[preview.Report](h, api.VerbPreview, api.PreviewRequest{Member: "oslo", Placement: placement})
 	require.Equal(t, api.CodeNotFound, failure.Code)
 	require.True(t, strings.HasPrefix(failure.Message, "ClusterResourcePlacement/nothing"))
-}
-
-// A preview ends where overrides would make more of the objects than an answer can hold.
-func TestPreviewsOfLargeOverridesEnd(t *testing.T) {
-	h := open(t, door.Options{})
-	h.apply(`{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: oslo}}`,
-		`{apiVersion: v1, kind: Namespace, metadata: {name: shop}}`,
-		`{apiVersion: placement.kubernetes-fleet.io/v1, kind: ClusterResourcePlacement, metadata: {name: shop}, spec: {
-		  resourceSelectors: [{group: "", version: v1, kind: Namespace, name: shop}]}}`)
-	var narrow, wide []string
-	for i := range 30 {
-		name := fmt.Sprintf("hours-%d", i)
-		narrow = append(narrow, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: shop}}`, name))
-		wide = append(wide, fmt.Sprintf(`{apiVersion: placement.kubernetes-fleet.io/v1, kind: ResourceOverride, metadata: {name: %s, namespace: shop}, spec: {
-		  resourceSelectors: [{group: "", version: v1, kind: ConfigMap, name: %[1]s}], policy: {overrideRules: [{clusterSelector: {}, jsonPatchOverrides: [
-		  {op: add, path: /data, value: {x: "%s"}}]}]}}}`, name, strings.Repeat("x", 450<<10)))
-	}
-	h.apply(narrow...)
-	ask := func(overrides int) *api.Failure {
-		_, failure := ask[preview.Report](h, api.VerbPreview, api.PreviewRequest{
-			Member: "oslo", Placement: &api.ObjectRef{Kind: api.KindClusterResourcePlacement, Name: "shop"}, Documents: docs(t, wide[:overrides]...),
-		})
-		return failure
-	}
-	require.Nil(t, ask(2))
-	failure := ask(30)
-	require.NotNil(t, failure)
-	require.Equal(t, api.CodeTooLarge, failure.Code)
-	require.Contains(t, failure.Message, "more than 12 MiB of objects, as selected and as overrides change them")
 }
 
 func objectOf(t *testing.T, report *preview.Report, name string) *preview.Object {

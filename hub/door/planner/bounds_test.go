@@ -11,6 +11,20 @@ import (
 	"flotilla/core/api"
 )
 
+// A preview holds so many bytes of objects, as they are selected and as overrides change them, and ends with whoever asked.
+func TestWhatAPreviewHoldsIsBounded(t *testing.T) {
+	s := &showing{}
+	ctx, leave := context.WithCancel(t.Context())
+	require.NoError(t, s.took(ctx, maxShown-1))
+	require.NoError(t, s.took(ctx, 1))
+	failure := &api.Failure{}
+	require.ErrorAs(t, s.took(ctx, 1), &failure)
+	require.Equal(t, api.CodeTooLarge, failure.Code)
+	require.Contains(t, failure.Message, "more than 12 MiB of objects, as selected and as overrides change them")
+	leave()
+	require.ErrorIs(t, (&showing{}).took(ctx, 0), context.Canceled)
+}
+
 // A plan that takes too long is given up, and says so; one that nobody waits for ends with them (H40).
 func TestPlansAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
