@@ -70,9 +70,9 @@ type Service struct {
 	serving *places.Serving
 }
 
-// repeat tells requests apart: it is the same where the same person says the same under the same id.
+// repeat tells requests apart: it is the same where the same person asks the same verb for the same under the same id.
 type repeat struct {
-	by  api.Caller
+	by  api.Caller // with the verb
 	sum [sha256.Size]byte
 }
 
@@ -159,7 +159,7 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 			s.answer(verb, r, "", nil, err)
 			return
 		}
-		t, first := s.repeats.Join(repeat{by, sha256.Sum256(r.Data())}, by.Request == "" || !slices.Contains(long, verb), r)
+		t, first := s.try(verb, by, r)
 		if !first {
 			return
 		}
@@ -179,6 +179,14 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 			s.handle(ctx, line, verb, h, by, r, t)
 		}()
 	})
+}
+
+// try adds a try of a request; first says that the request has to be worked on.
+func (s *Service) try(verb string, by api.Caller, r micro.Request) (t *tries, first bool) {
+	if by.Request == "" || !slices.Contains(long, verb) {
+		return s.repeats.Alone(r), true
+	}
+	return s.repeats.Join(repeat{by, sha256.Sum256(r.Data())}, r)
 }
 
 // handle answers one request when its turn has come.

@@ -114,41 +114,45 @@ func TestFailuresArrive(t *testing.T) {
 func TestWhatIsAskedAgainRunsOnce(t *testing.T) {
 	server := bustest.Start(t)
 	goOn, ran := make(chan struct{}), make(chan string, 16)
-	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbPlan: func(_ context.Context, by api.Caller, body []byte) (any, error) {
-		ran <- by.Request + string(body)
-		<-goOn
-		return by.Request, nil
-	}})
+	serves := func(verb string) bus.Handler {
+		return func(_ context.Context, by api.Caller, body []byte) (any, error) {
+			ran <- verb + by.Request + string(body)
+			<-goOn
+			return verb + by.Request, nil
+		}
+	}
+	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbPlan: serves(api.VerbPlan), api.VerbWhatIf: serves(api.VerbWhatIf)})
 	client := server.Client(t)
 	answers, err := client.NC.SubscribeSync(client.NC.NewInbox())
 	require.NoError(t, err)
-	send := func(id, body string) {
-		m := plain(client, api.VerbPlan)
+	send := func(verb, id, body string) {
+		m := plain(client, verb)
 		m.Header.Set(bus.HeaderRequest, id)
 		m.Reply, m.Data = answers.Subject, []byte(body)
 		require.NoError(t, client.NC.PublishMsg(m))
 	}
 	for range 3 {
-		send("r1", "{}")
+		send(api.VerbPlan, "r1", "{}")
 	}
-	send("r1", `{"runs":[]}`)
-	send("last", "{}")
+	send(api.VerbPlan, "r1", `{"runs":[]}`)
+	send(api.VerbWhatIf, "r1", "{}")
+	send(api.VerbPlan, "last", "{}")
 	var all []string
-	for range 3 {
+	for range 4 {
 		all = append(all, bustest.Within(t, ran, "a run"))
 	}
-	require.ElementsMatch(t, []string{"r1{}", `r1{"runs":[]}`, "last{}"}, all)
+	require.ElementsMatch(t, []string{"planr1{}", `planr1{"runs":[]}`, "what-ifr1{}", "planlast{}"}, all)
 	close(goOn)
 	var got []string
-	for range 5 {
+	for range 6 {
 		m, err := answers.NextMsg(5 * time.Second)
 		require.NoError(t, err)
 		got = append(got, string(m.Data))
 	}
-	require.ElementsMatch(t, []string{`"r1"`, `"r1"`, `"r1"`, `"r1"`, `"last"`}, got)
+	require.ElementsMatch(t, []string{`"planr1"`, `"planr1"`, `"planr1"`, `"planr1"`, `"what-ifr1"`, `"planlast"`}, got)
 	require.Empty(t, ran)
-	send("r1", "{}")
-	require.Equal(t, "r1{}", bustest.Within(t, ran, "a run"), "after the answer it is another request")
+	send(api.VerbPlan, "r1", "{}")
+	require.Equal(t, "planr1{}", bustest.Within(t, ran, "a run"), "after the answer it is another request")
 }
 
 // A client must not see that the leader changed: it sends the same request until a hub answers.

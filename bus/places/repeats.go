@@ -18,12 +18,11 @@ type Tries[K comparable, R any] struct {
 	all []R // oldest first
 }
 
-// Join adds a try; first says that it is the only one, so that the request has to be worked on. One that is alone by itself
-// is never a repeat.
-func (r *Repeats[K, R]) Join(key K, alone bool, request R) (t *Tries[K, R], first bool) {
-	if alone {
-		return &Tries[K, R]{key, []R{request}}, true
-	}
+// Alone is the only try of a request that is never repeated.
+func (r *Repeats[K, R]) Alone(request R) *Tries[K, R] { return &Tries[K, R]{all: []R{request}} }
+
+// Join adds a try; first says that it is the only one, so that the request has to be worked on.
+func (r *Repeats[K, R]) Join(key K, request R) (t *Tries[K, R], first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if t = r.running[key]; t != nil {
