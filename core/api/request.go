@@ -190,6 +190,16 @@ type ListRequest struct {
 	ShowSecrets bool `json:"showSecrets,omitempty"`
 	// Managed shows objects as GetRequest.Managed does.
 	Managed bool `json:"managed,omitempty"`
+	// Marks asks for Keys and Marks alone, without Items, in pages of at most 4,000 objects. It needs Managed.
+	Marks bool `json:"marks,omitempty"`
+	// Only are the keys of the objects that are wanted, at most 500; none: all.
+	Only []ListKey `json:"only,omitempty"`
+}
+
+// ListKey is which object of a kind is meant.
+type ListKey struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
 }
 
 // ListResponse is one page.
@@ -200,6 +210,11 @@ type ListResponse struct {
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	// Specs are GetResponse.Spec of each of Items, where the request is Managed.
 	Specs []string `json:"specs,omitempty"`
+	// Keys are of which objects Marks are, where the request asks for them.
+	Keys []ListKey `json:"keys,omitempty"`
+	// Marks are one for each of Keys or, where the request is Managed, of Items. While the mark of an object stays the same the object is shown
+	// the same; an empty one says nothing.
+	Marks []string `json:"marks,omitempty"`
 }
 
 // DeleteRequest asks for deletion. It returns at once; Get shows what is not confirmed yet. The answer

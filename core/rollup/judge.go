@@ -27,6 +27,8 @@ type Object struct {
 	Spec *api.Spec
 	// Body is what was applied.
 	Body map[string]any
+	// Deadline is what Body says of it, for who has no Body; 0: look there.
+	Deadline time.Duration
 }
 
 // Judgement is how an object does in the fleet.
@@ -78,11 +80,19 @@ func Judge(o *Object, on []*Standing, now time.Time) Judgement {
 	return j
 }
 
+// DeadlineOf is how long an object may be selected by nothing, by what was applied.
+func DeadlineOf(body map[string]any) time.Duration {
+	if seconds, given := number(body, "spec", "progressDeadlineSeconds"); given && seconds > 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	return defaultDeadline
+}
+
 // unplaced is what becomes of an object that nothing selects: it waits until its deadline.
 func (j *Judgement) unplaced(o *Object, now time.Time) {
-	deadline := defaultDeadline
-	if seconds, given := number(o.Body, "spec", "progressDeadlineSeconds"); given && seconds > 0 {
-		deadline = time.Duration(seconds) * time.Second
+	deadline := o.Deadline
+	if deadline == 0 {
+		deadline = DeadlineOf(o.Body)
 	}
 	j.Reason, j.Message = ReasonNotPlaced, "no placement selects it: apply one that does"
 	switch due := j.since.Add(deadline); {
@@ -196,6 +206,12 @@ func (t *trouble) String() string {
 func (j *Judgement) counted() string {
 	return fmt.Sprintf("available on %d of %s", j.Available, phrase.Count(j.Members, "member"))
 }
+
+// Placed says that a placement selects the object.
+func (j *Judgement) Placed() bool { return j.placed }
+
+// Mark is a text that two judgements have alike of which Counts and, of one Object, Status are alike.
+func (j *Judgement) Mark() string { return fmt.Sprintf("%#v", *j) }
 
 // Counts is how the object does on how many members, in few words.
 func (j *Judgement) Counts() string {

@@ -50,6 +50,7 @@ type standings struct {
 	view *View
 	now  time.Time
 	of   map[string]*rollup.Standing // by placement
+	last string                      // the mark of what was told last
 }
 
 func (v *View) standings() *standings {
@@ -58,22 +59,47 @@ func (v *View) standings() *standings {
 
 // tell adds to an object as it was applied how it does, and returns the status of it, nil where its kind has none.
 func (s *standings) tell(spec *api.Spec, tree map[string]any) any {
-	object := &rollup.Object{Spec: spec, Body: tree}
-	var on []*rollup.Standing
-	for _, name := range s.view.selected.of(spec.Object) {
-		if standing := s.standing(name); standing != nil && standing.Selects(&spec.Object) {
-			on = append(on, standing)
-		}
+	object := &rollup.Object{Spec: spec, Body: tree, Deadline: rollup.DeadlineOf(tree)}
+	j := s.judge(object)
+	s.last = j.Mark()
+	if !j.Placed() {
+		s.view.deadlines.put(spec, object.Deadline)
 	}
-	j := rollup.Judge(object, on, s.now)
-	if due := s.view.options.Due; due != nil && !j.Recheck.IsZero() {
-		due(content.Key(spec.Object), j.Recheck)
-	}
+	s.due(&j, spec)
 	annotate(tree, api.AnnotationOnMembers, j.Counts())
 	if status := j.Status(object); status != nil {
 		return status
 	}
 	return nil
+}
+
+// judge says how an object does.
+func (s *standings) judge(object *rollup.Object) rollup.Judgement {
+	ref := &object.Spec.Object
+	var on []*rollup.Standing
+	for _, name := range s.view.selected.of(*ref) {
+		if standing := s.standing(name); standing != nil && standing.Selects(ref) {
+			on = append(on, standing)
+		}
+	}
+	return rollup.Judge(object, on, s.now)
+}
+
+// mark is that of what would be told of an object, without what was applied; false where that has to be looked at.
+func (s *standings) mark(spec *api.Spec) (string, bool) {
+	deadline, known := s.view.deadlines.of(spec)
+	j := s.judge(&rollup.Object{Spec: spec, Deadline: max(deadline, 1)})
+	if known {
+		s.due(&j, spec)
+	}
+	return j.Mark(), known || j.Placed()
+}
+
+// due has those told who watch an object once time alone changes how it does.
+func (s *standings) due(j *rollup.Judgement, spec *api.Spec) {
+	if due := s.view.options.Due; due != nil && !j.Recheck.IsZero() {
+		due(content.Key(spec.Object), j.Recheck)
+	}
 }
 
 func annotate(tree map[string]any, name, value string) {

@@ -104,11 +104,15 @@ func (v *View) find(ref api.ObjectRef) (store.Entry[api.Spec], bool, error) {
 type item struct {
 	ref    api.ObjectRef
 	labels map[string]string
+	stored bool // its mark follows from the records
 	render func(context.Context) (shown, error)
 }
 
 // key orders a list and is where its next page goes on.
 func (i *item) key() string { return i.ref.Namespace + "/" + i.ref.Name + "/" + i.ref.APIVersion }
+
+// named is which object of its kind it is.
+func (i *item) named() api.ListKey { return api.ListKey{Namespace: i.ref.Namespace, Name: i.ref.Name} }
 
 // List answers the objects of a kind, a page at a time.
 func (v *View) List(ctx context.Context, request *api.ListRequest) (any, error) {
@@ -122,18 +126,33 @@ func (v *View) List(ctx context.Context, request *api.ListRequest) (any, error) 
 	if err != nil {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("reading label selector %s: %s", strict.Shown(request.LabelSelector), err)}
 	}
-	items := v.itemsOf(request)
-	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.key(), b.key()) })
+	if request.Marks && !request.Managed {
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: "marks: found true, expected it with managed alone"}
+	}
+	if n := len(request.Only); n > mostOnly {
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("only: found %d keys, expected at most %d", n, mostOnly)}
+	}
 	response := &api.ListResponse{Items: []json.RawMessage{}, ResourceVersion: fmt.Sprintf("%v.0", v.store.Term.Epoch)}
 	if request.Managed { // before anything is read: nothing is missed by who goes on from there
 		response.ResourceVersion = v.version(v.store.State.Told())
 	}
+	items := v.itemsOf(request)
+	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.key(), b.key()) })
+	only := map[api.ListKey]bool{}
+	for _, key := range request.Only {
+		only[key] = true
+	}
+	if items = slices.DeleteFunc(items, func(i item) bool { return !wanted(&i, request, selector) || len(only) > 0 && !only[i.named()] }); request.Marks {
+		return v.marks(ctx, items, response)
+	}
+	return v.page(ctx, items, request, response)
+}
+
+// page has an answer hold as many objects as fit.
+func (v *View) page(ctx context.Context, items []item, request *api.ListRequest, response *api.ListResponse) (any, error) {
 	size := 0
 	for i := range items {
 		candidate := &items[i]
-		if !v.wanted(candidate, request, selector) {
-			continue
-		}
 		is, err := candidate.render(ctx)
 		if err != nil {
 			return nil, err
@@ -147,8 +166,11 @@ func (v *View) List(ctx context.Context, request *api.ListRequest) (any, error) 
 			return response, nil
 		}
 		response.Items = append(response.Items, body)
+		if is.mark == "" && !candidate.stored {
+			is.mark = digested(body)
+		}
 		if request.Managed {
-			response.Specs = append(response.Specs, is.spec)
+			response.Specs, response.Marks = append(response.Specs, is.spec), append(response.Marks, is.mark)
 		}
 		response.Continue = candidate.key()
 		size += len(body)
@@ -158,7 +180,7 @@ func (v *View) List(ctx context.Context, request *api.ListRequest) (any, error) 
 }
 
 // wanted says whether an item belongs to the page that request asks for.
-func (v *View) wanted(i *item, request *api.ListRequest, selector labels.Selector) bool {
+func wanted(i *item, request *api.ListRequest, selector labels.Selector) bool {
 	if request.Namespace != "" && i.ref.Namespace != request.Namespace {
 		return false
 	}
@@ -191,7 +213,7 @@ func (v *View) itemsOf(request *api.ListRequest) []item {
 			continue
 		}
 		items = append(items, item{
-			ref: object, labels: entry.Value.Labels,
+			ref: object, labels: entry.Value.Labels, stored: true,
 			render: func(ctx context.Context) (shown, error) {
 				return v.show(ctx, &entry, as)
 			},
@@ -211,7 +233,7 @@ func (v *View) memberItems(managed bool) []item {
 			effective = record.Labels
 		}
 		items = append(items, item{
-			ref: entry.Value.Object, labels: effective,
+			ref: entry.Value.Object, labels: effective, stored: true,
 			render: func(ctx context.Context) (shown, error) {
 				if managed {
 					return v.show(ctx, &entry, rendering{managed: true})

@@ -13,8 +13,8 @@ import (
 // shown is an object as it is shown; without a body it is gone.
 type shown struct {
 	body json.RawMessage
-	// spec is the version of its spec, of objects that are shown at one version.
-	spec string
+	// spec is the version of its spec, of objects that are shown at one version, and mark stays while they are shown the same.
+	spec, mark string
 }
 
 // steadily is how often an object is read again that changes while it is read.
@@ -47,8 +47,12 @@ func (v *View) showSteady(ctx context.Context, ref api.ObjectRef, as rendering) 
 		if !slices.Equal(before, v.revisions(ref)) {
 			continue
 		}
+		told := ""
+		if table == v.records.Objects {
+			told = as.on.last
+		}
 		body, err := v.putManaged(ctx, &spec, rendered, as.values, v.version(slices.Max(before)))
-		return shown{body: body, spec: v.version(revision)}, err
+		return shown{body: body, spec: v.version(revision), mark: v.marked(before, told)}, err
 	}
 	return shown{}, &api.Failure{Code: api.CodeUnavailable, Message: fmt.Sprintf("%s changes faster than it can be read: ask again", ref)}
 }

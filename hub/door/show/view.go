@@ -47,6 +47,8 @@ type View struct {
 	board    *board
 	status   kept
 	selected *selected
+	// deadlines are those of content that nothing selects.
+	deadlines *deadlines
 	// Departed remembers what members that left had not confirmed.
 	Departed *Departed
 }
@@ -60,7 +62,7 @@ func New(leader *store.Store, records *records.Tables, o Options) *View {
 		inventories: watch.ValuesOf[api.MemberInventory](leader.Inventories),
 		results:     placed.ResultsOf(leader), drains: watch.ValuesOf[api.DisruptionResult](leader.Results),
 	}
-	v.board = newBoard(v)
+	v.board, v.deadlines = newBoard(v), newDeadlines(records)
 	return v
 }
 
