@@ -21,6 +21,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"flotilla/hub/front/bounds"
+	"flotilla/hub/front/shelf"
 )
 
 // definitionKind is the kind whose objects define further kinds.
@@ -182,11 +183,11 @@ func shortened(text string) string {
 // current is what is served now, with the kinds that are defined.
 func (f *Front) current(ctx context.Context) *served {
 	now := f.now.Load()
-	shelf := f.shelf(f.definitions, true)
-	if shelf.fresh(ctx) != nil {
+	kept := f.shelf(f.definitions, true)
+	found, number, err := kept.Kept(ctx, "")
+	if err != nil {
 		return now // as it was when the door answered last
 	}
-	found, number := shelf.list("")
 	if number == now.number {
 		return now
 	}
@@ -215,23 +216,27 @@ type outcome struct {
 }
 
 // define serves what is built in and the kinds of definitions, the oldest first while there is room; what did not change is not read anew.
-func (f *Front) define(before *served, found []*item, number uint64, room bounds.Definitions) (*served, error) {
+func (f *Front) define(before *served, found []*shelf.Item, number uint64, room bounds.Definitions) (*served, error) {
 	all, ways, outcomes := slices.Clone(f.builtIn), maps.Clone(before.ways), map[string]outcome{}
-	slices.SortStableFunc(found, func(a, b *item) int {
-		return a.object.GetCreationTimestamp().Compare(b.object.GetCreationTimestamp().Time)
+	found = slices.Clone(found)
+	for i, one := range found {
+		found[i] = one.Whole()
+	}
+	slices.SortStableFunc(found, func(a, b *shelf.Item) int {
+		return a.Object.GetCreationTimestamp().Compare(b.Object.GetCreationTimestamp().Time)
 	})
 	for _, one := range found {
-		name := one.object.GetName()
+		name := one.Object.GetName()
 		was := before.outcomes[name]
 		now := was
-		if of := definitionOf(one.object); of != was.of {
-			now = outcome{of: of, parts: bounds.Parts(one.object.Object)}
+		if of := definitionOf(one.Object); of != was.of {
+			now = outcome{of: of, parts: bounds.Parts(one.Object.Object)}
 		}
 		if err := room.Take(now.parts); err != nil {
 			now.kind, now.err, now.full = nil, err, true
 		} else if now.full || now.kind == nil && now.err == nil {
 			now.full = false
-			if now.kind, now.err = f.read(one.object); now.err == nil {
+			if now.kind, now.err = f.read(one.Object); now.err == nil {
 				ways[now.kind], now.err = f.tried(now.kind)
 			}
 		}

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ import (
 
 	"flotilla/hub/front/bounds"
 	"flotilla/hub/front/shapes"
+	"flotilla/hub/front/shelf"
 	"flotilla/hub/front/turns"
 )
 
@@ -44,6 +46,7 @@ type Options struct {
 	Version string
 	Now     func() time.Time
 	Log     zerolog.Logger
+	Bounds  shelf.Bounds // none: shelf.Usual
 }
 
 // Front serves the Kubernetes API.
@@ -63,15 +66,7 @@ type Front struct {
 
 	serving sync.Mutex // held while another is made of what is served
 	now     atomic.Pointer[served]
-
-	mu      sync.Mutex
-	shelves map[held]*shelf
-}
-
-// held is whose a shelf is: of a kind, with values of Secrets or without.
-type held struct {
-	kind   *kind
-	values bool
+	shelves *shelf.All
 }
 
 // served is what is served at a time.
@@ -94,7 +89,8 @@ type way struct {
 
 // New returns what answers requests to the Kubernetes API. Close ends it.
 func New(o Options) (*Front, error) {
-	f := &Front{Options: o, people: newPeople(o.Door, o.Now), codec: newCodec(), builtIn: builtInKinds(), turns: turns.NewAll(), shelves: map[held]*shelf{}}
+	o.Bounds = cmp.Or(o.Bounds, shelf.Usual)
+	f := &Front{Options: o, people: newPeople(o.Door, o.Now), codec: newCodec(), builtIn: builtInKinds(), turns: turns.NewAll(), shelves: shelf.New(o.Door, o.Now, o.Bounds)}
 	f.life, f.end = context.WithCancel(context.Background())
 	first, err := f.made(f.builtIn, nil, &served{kinds: newKinds(nil)}, 0)
 	if err != nil {
@@ -103,12 +99,6 @@ func New(o Options) (*Front, error) {
 	f.definitions = first.byResource[definitionKind.GroupVersion().WithResource("customresourcedefinitions")]
 	f.now.Store(first)
 	f.Handler = f.filtered(http.HandlerFunc(f.serve))
-	f.all.Go(func() {
-		for f.life.Err() == nil {
-			pause(f.life, keptFor/10)
-			f.tidy()
-		}
-	})
 	return f, nil
 }
 
@@ -151,6 +141,7 @@ func (f *Front) way(k *kind) (*way, error) {
 // Close ends watches and what is followed.
 func (f *Front) Close() {
 	f.end()
+	f.shelves.Close()
 	f.all.Wait()
 }
 
@@ -211,10 +202,10 @@ func (f *Front) bounded(next http.Handler, long genericrequest.LongRunningReques
 }
 
 // hold waits for room for an answer that holds these objects, which it has until it was taken.
-func hold(ctx context.Context, items ...*item) error {
+func hold(ctx context.Context, items ...*shelf.Item) error {
 	var bytes int64
 	for _, one := range items {
-		bytes += int64(len(one.raw))
+		bytes += int64(one.Size)
 	}
 	return turns.Hold(ctx, turns.Answered, bytes)
 }
@@ -259,50 +250,17 @@ func (f *Front) turnedAway(w http.ResponseWriter, r *http.Request) {
 	filters.Unauthorized(metaCodecs).ServeHTTP(w, r)
 }
 
-// shelf is the one of a kind, kept from the first time that it is asked for: values of Secrets, wherever they lie, are in it
-// where whoever asks sees them.
-func (f *Front) shelf(k *kind, values bool) *shelf {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := f.shelves[held{k, values}]
-	if s == nil {
-		s = newShelf(f.life, k, f.Door, values)
-		f.shelves[held{k, values}] = s
-	}
-	s.looked(f.Now(), 0)
-	return s
-}
-
-// attend has a shelf followed until leave is called.
-func (f *Front) attend(s *shelf) (leave func()) {
-	if s.begin() {
-		f.all.Go(s.follow)
-	}
-	return func() { s.looked(f.Now(), 1) }
-}
-
-// tidy ends shelves that nobody looks at any more, but that of definitions: what is served is made of its numbers.
-func (f *Front) tidy() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for of, s := range f.shelves {
-		if of != (held{f.definitions, true}) && s.idle(f.Now().Add(-keptFor)) {
-			s.end()
-			delete(f.shelves, of)
-		}
-	}
+// shelf is the one of a kind: values of Secrets, wherever they lie, are in it where whoever asks sees them. That of definitions stays: what
+// is served is made of its numbers.
+func (f *Front) shelf(k *kind, values bool) *shelf.Shelf {
+	return f.shelves.Of(shelf.Kind{
+		GroupVersionKind: k.GroupVersionKind, Resource: k.resource, Ours: k.ours, Values: values, Stays: k == f.definitions && values, Served: k,
+	})
 }
 
 // drop ends the shelves of kinds that are served no more.
 func (f *Front) drop(now *served) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for of, s := range f.shelves {
-		if now.ways[of.kind] == nil {
-			s.end()
-			delete(f.shelves, of)
-		}
-	}
+	f.shelves.Drop(func(s *shelf.Shelf) bool { return now.ways[s.Kind().Served.(*kind)] == nil })
 }
 
 // serve answers a request that was let in.

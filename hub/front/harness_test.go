@@ -24,6 +24,7 @@ import (
 	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/front"
+	"flotilla/hub/front/shelf"
 	"flotilla/hub/hubd"
 	"flotilla/tests/elsewhen"
 )
@@ -33,13 +34,20 @@ type fleet struct {
 	t      *testing.T
 	server *bustest.Server
 	hub    *hubd.Hub
+	bounds shelf.Bounds
 }
 
 var quickLead = store.LeadOptions{TTL: 2 * time.Second, Renew: 300 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 100 * time.Millisecond}
 
 func startFleet(t *testing.T) *fleet {
 	t.Helper()
-	f := &fleet{t: t, server: bustest.Start(t)}
+	return startBounded(t, shelf.Usual)
+}
+
+// startBounded starts a fleet whose hubs keep so much of objects.
+func startBounded(t *testing.T, most shelf.Bounds) *fleet {
+	t.Helper()
+	f := &fleet{t: t, server: bustest.Start(t), bounds: most}
 	f.hub = f.start("first")
 	return f
 }
@@ -57,7 +65,7 @@ func (f *fleet) run(o hubd.Options) *hubd.Hub {
 	f.t.Helper()
 	o.Now, o.Front.Address = elsewhen.Now, "127.0.0.1:0"
 	o.Front.New = func(made hubd.FrontOptions) (http.Handler, error) {
-		return front.New(front.Options{Door: made.Door, Version: "test", Now: made.Now, Log: made.Log})
+		return front.New(front.Options{Door: made.Door, Version: "test", Now: made.Now, Log: made.Log, Bounds: f.bounds})
 	}
 	h, err := hubd.New(o)
 	require.NoError(f.t, err)

@@ -39,7 +39,7 @@ func (s scales) Get(ctx context.Context, name string, _ *metav1.GetOptions) (run
 	if found == nil {
 		return nil, s.missing(name)
 	}
-	return scaleOf(found.object), nil
+	return scaleOf(found.Object), nil
 }
 
 // Update changes how many replicas an object is to have.

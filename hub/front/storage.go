@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +24,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/front/bounds"
 	"flotilla/hub/front/selected"
+	"flotilla/hub/front/shelf"
 	"flotilla/hub/front/turns"
 )
 
@@ -76,17 +79,17 @@ func (s *storage) namespace(ctx context.Context) string {
 }
 
 // shelf holds what whoever asks may see.
-func (s *storage) shelf(ctx context.Context) *shelf {
+func (s *storage) shelf(ctx context.Context) *shelf.Shelf {
 	return s.front.shelf(s.kind, callerOf(ctx).Role.Covers(api.RoleOperator))
 }
 
 // current is an object as it is now, nil where there is none.
-func (s *storage) current(ctx context.Context, name string) (*item, error) {
-	shelf := s.shelf(ctx)
-	if err := shelf.fresh(ctx); err != nil {
+func (s *storage) current(ctx context.Context, name string) (*shelf.Item, error) {
+	found, err := s.shelf(ctx).One(ctx, s.namespace(ctx), name)
+	if err != nil {
 		return nil, s.kind.translated(err, name)
 	}
-	return shelf.get(s.namespace(ctx), name), nil
+	return found, nil
 }
 
 // Get is one object.
@@ -101,15 +104,11 @@ func (s *storage) Get(ctx context.Context, name string, _ *metav1.GetOptions) (r
 	if err := hold(ctx, found); err != nil {
 		return nil, err
 	}
-	return found.object.DeepCopy(), nil
+	return found.Object.DeepCopy(), nil
 }
 
 // List is a page of the objects that selectors choose.
 func (s *storage) List(ctx context.Context, o *metainternalversion.ListOptions) (runtime.Object, error) {
-	shelf := s.shelf(ctx)
-	if err := shelf.fresh(ctx); err != nil {
-		return nil, s.kind.translated(err, "")
-	}
 	if s.kind.Kind == "Pod" {
 		warning.AddWarning(ctx, "", podsRun)
 	}
@@ -117,47 +116,96 @@ func (s *storage) List(ctx context.Context, o *metainternalversion.ListOptions) 
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	found, number := shelf.list(s.namespace(ctx))
+	kept := s.shelf(ctx)
+	found, number, err := kept.Kept(ctx, s.namespace(ctx))
+	switch {
+	case errors.Is(err, shelf.ErrWide):
+		return s.listWide(ctx, kept, o, after)
+	case err != nil:
+		return nil, s.kind.translated(err, "")
+	case strings.HasPrefix(after, inDoor):
+		return nil, apierrors.NewResourceExpired("the list that the page before is of has ended: list again")
+	}
+	page, left, err := s.page(ctx, found, o, after)
+	if err != nil {
+		return nil, err
+	}
 	list := s.NewList().(*unstructured.UnstructuredList)
-	list.SetResourceVersion(printed(number))
-	var page []*item
-	choose := selected.By(o)
+	list.SetResourceVersion(shelf.Printed(number))
+	if left > 0 {
+		list.SetContinue(selected.Token(page[len(page)-1].Key))
+		if o.LabelSelector == nil || o.LabelSelector.Empty() {
+			list.SetRemainingItemCount(&left)
+		}
+	}
+	return filled(ctx, list, page)
+}
+
+// page are the objects behind a key that selectors choose, as many as belong on one page, and how many objects are left behind it. Where objects
+// are decoded for it there is room for them before.
+func (s *storage) page(ctx context.Context, found []*shelf.Item, o *metainternalversion.ListOptions, after string) (page []*shelf.Item, left int64, err error) {
+	most, paged := s.front.Bounds.List, o != nil && o.Limit > 0
+	if paged {
+		most = s.front.Bounds.Page
+	}
+	var decoded int64
+	may := selected.May(o)
+	found = slices.DeleteFunc(found, func(one *shelf.Item) bool {
+		_, name, _ := strings.Cut(one.Key, "/")
+		out := one.Key <= after || !may(name, one.Labels)
+		if !out {
+			decoded += one.Decoded()
+		}
+		return out
+	})
+	if err := turns.Hold(ctx, turns.Answered, min(decoded, most)); err != nil {
+		return nil, 0, err
+	}
+	choose, size := selected.By(o), int64(0)
 	for i, one := range found {
-		if key := keyOf(one.object); key <= after || !choose(one.object) {
+		takes := max(int64(one.Size), one.Decoded())
+		if one = one.Whole(); !choose(one.Object) {
 			continue
 		}
-		if o != nil && o.Limit > 0 && int64(len(page)) == o.Limit {
-			list.SetContinue(selected.Token(keyOf(page[len(page)-1].object)))
-			left := int64(len(found) - i)
-			if o.LabelSelector == nil || o.LabelSelector.Empty() {
-				list.SetRemainingItemCount(&left)
-			}
-			break
+		size += takes
+		switch {
+		case !paged && size > most:
+			return nil, 0, s.tooWide("come in one answer: list them in pages, with limit=500")
+		case paged && len(page) > 0 && (int64(len(page)) == o.Limit || size > most):
+			return page, int64(len(found) - i), nil
 		}
 		page = append(page, one)
 	}
+	return page, 0, nil
+}
+
+// filled is a list with a page of objects.
+func filled(ctx context.Context, list *unstructured.UnstructuredList, page []*shelf.Item) (runtime.Object, error) {
 	if err := hold(ctx, page...); err != nil {
 		return nil, err
 	}
 	list.Items = make([]unstructured.Unstructured, len(page))
 	for i, one := range page {
-		list.Items[i] = *one.object // whoever writes it changes nothing
+		list.Items[i] = *one.Object // whoever writes it changes nothing
 	}
 	return list, nil
 }
 
 // Watch tells of changes, from a version or from now on.
 func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions) (watch.Interface, error) {
-	shelf := s.shelf(ctx)
-	if err := shelf.fresh(ctx); err != nil {
+	kept := s.shelf(ctx)
+	found, number, err := kept.Kept(ctx, s.namespace(ctx))
+	switch {
+	case errors.Is(err, shelf.ErrWide):
+		return nil, s.tooWide("be watched: list them in pages, or get one by its name")
+	case err != nil:
 		return nil, s.kind.translated(err, "")
 	}
-	from, err := asked(o.ResourceVersion)
+	from, err := shelf.Asked(o.ResourceVersion)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	found, number := shelf.list(s.namespace(ctx))
-	w := &watcher{shelf: shelf, bookmarks: o.AllowWatchBookmarks, may: s.front.stands, results: make(chan watch.Event), flushed: bounds.Flushed(ctx)}
+	w := &watcher{shelf: kept, bookmarks: o.AllowWatchBookmarks, may: s.front.stands, results: make(chan watch.Event), flushed: bounds.Flushed(ctx)}
 	namespace, choose := s.namespace(ctx), selected.By(o)
 	w.choose = func(u *unstructured.Unstructured) bool {
 		return (namespace == "" || u.GetNamespace() == namespace) && choose(u)
@@ -167,7 +215,7 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 	case all || from == 0:
 		from = number
 		w.initial = all && o.AllowWatchBookmarks
-	case from > number || !shelf.gave(from): // of another hub, or of records that are no more
+	case from > number || !kept.Gave(from): // of another hub, or of records that are no more
 		return nil, apierrors.FromObject(expired(from))
 	default:
 		found = nil
@@ -177,11 +225,11 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 		return nil, err
 	}
 	ctx, w.stop = context.WithCancel(ctx)
-	leave := s.front.attend(shelf)
+	leave := kept.Attend()
 	s.front.all.Go(func() {
 		defer end()
 		defer leave()
-		defer context.AfterFunc(shelf.life, w.stop)()
+		defer kept.AfterEnd(w.stop)()
 		w.run(ctx, found, from)
 	})
 	return w, nil
@@ -239,15 +287,15 @@ func (s *storage) Update(
 			return nil, false, err
 		}
 		if judge != nil {
-			if err := judge(ctx, changed.DeepCopy(), now.object.DeepCopy()); err != nil {
+			if err := judge(ctx, changed.DeepCopy(), now.Object.DeepCopy()); err != nil {
 				return nil, false, err
 			}
 		}
-		if sameBut(changed, now.object) {
-			return now.object.DeepCopy(), false, nil
+		if sameBut(changed, now.Object) {
+			return now.Object.DeepCopy(), false, nil
 		}
 		made, err := s.apply(ctx, changed, &api.ApplyRequest{
-			Exact: true, DryRun: dry(options.DryRun), Expect: []api.Expected{{UID: string(now.object.GetUID()), ResourceVersion: now.spec}},
+			Exact: true, DryRun: dry(options.DryRun), Expect: []api.Expected{{UID: string(now.Object.GetUID()), ResourceVersion: now.Spec}},
 		})
 		switch {
 		case err == nil:
@@ -266,28 +314,28 @@ func (s *storage) conflict(name string) error {
 }
 
 // changed is an object as who asks wants it.
-func (s *storage) changed(ctx context.Context, now *item, info rest.UpdatedObjectInfo) (*unstructured.Unstructured, error) {
-	name := now.object.GetName()
-	if p := info.Preconditions(); p != nil && !meets(p, now.object) {
+func (s *storage) changed(ctx context.Context, now *shelf.Item, info rest.UpdatedObjectInfo) (*unstructured.Unstructured, error) {
+	name := now.Object.GetName()
+	if p := info.Preconditions(); p != nil && !meets(p, now.Object) {
 		return nil, s.conflict(name)
 	}
-	if err := bounds.Mergeable(ctx, now.object.Object); err != nil {
+	if err := bounds.Mergeable(ctx, now.Object.Object); err != nil {
 		return nil, err
 	}
-	wanted, err := info.UpdatedObject(ctx, now.object.DeepCopy())
+	wanted, err := info.UpdatedObject(ctx, now.Object.DeepCopy())
 	if err != nil {
 		return nil, err
 	}
 	u := wanted.(*unstructured.Unstructured)
 	encodeWords(u)
 	version := u.GetResourceVersion()
-	if version != "" && version != now.object.GetResourceVersion() {
+	if version != "" && version != now.Object.GetResourceVersion() {
 		return nil, s.conflict(name)
 	}
-	if uid := u.GetUID(); uid != "" && uid != now.object.GetUID() {
+	if uid := u.GetUID(); uid != "" && uid != now.Object.GetUID() {
 		return nil, s.conflict(name)
 	}
-	keepServerSet(u, now.object)
+	keepServerSet(u, now.Object)
 	return u, nil
 }
 
@@ -373,10 +421,10 @@ func (s *storage) apply(ctx context.Context, u *unstructured.Unstructured, reque
 	if err != nil {
 		return nil, err
 	}
-	if now == nil || string(now.object.GetUID()) != result.UID { // gone again already
+	if now == nil || string(now.Object.GetUID()) != result.UID { // gone again already
 		return u, nil
 	}
-	return now.object.DeepCopy(), nil
+	return now.Object.DeepCopy(), nil
 }
 
 // secretive are the kinds that hold values which the door shows digests of in a dry run: they are answered as they were sent.
@@ -417,17 +465,17 @@ func (s *storage) Delete(ctx context.Context, name string, judge rest.ValidateOb
 		return nil, false, s.missing(name)
 	}
 	if judge != nil {
-		if err := judge(ctx, now.object.DeepCopy()); err != nil {
+		if err := judge(ctx, now.Object.DeepCopy()); err != nil {
 			return nil, false, err
 		}
 	}
-	request := &api.DeleteRequest{Request: rand.Text(), Object: s.ref(now.object), UID: string(now.object.GetUID()), DryRun: dry(o.DryRun)}
+	request := &api.DeleteRequest{Request: rand.Text(), Object: s.ref(now.Object), UID: string(now.Object.GetUID()), DryRun: dry(o.DryRun)}
 	if p := o.Preconditions; p != nil {
-		if !meets(p, now.object) {
+		if !meets(p, now.Object) {
 			return nil, false, s.conflict(name)
 		}
 		if p.ResourceVersion != nil {
-			request.ResourceVersion = now.spec
+			request.ResourceVersion = now.Spec
 		}
 	}
 	var result api.ApplyResult
@@ -441,13 +489,13 @@ func (s *storage) Delete(ctx context.Context, name string, judge rest.ValidateOb
 		warning.AddWarning(ctx, "", note)
 	}
 	if result.Action != api.ActionDeleting || request.DryRun {
-		return now.object.DeepCopy(), true, nil
+		return now.Object.DeepCopy(), true, nil
 	}
 	after, err := s.current(ctx, name)
 	if err != nil || after == nil {
-		return now.object.DeepCopy(), true, err
+		return now.Object.DeepCopy(), true, err
 	}
-	return after.object.DeepCopy(), false, nil
+	return after.Object.DeepCopy(), false, nil
 }
 
 func (s *storage) ref(u *unstructured.Unstructured) api.ObjectRef {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"flotilla/hub/front/bounds"
+	"flotilla/hub/front/shelf"
 	"flotilla/hub/front/turns"
 )
 
@@ -23,7 +24,7 @@ const (
 
 // watcher is one who watches a shelf.
 type watcher struct {
-	shelf     *shelf
+	shelf     *shelf.Shelf
 	choose    func(*unstructured.Unstructured) bool
 	bookmarks bool
 	initial   bool // a bookmark ends what was there at first
@@ -41,7 +42,7 @@ func (w *watcher) ResultChan() <-chan watch.Event { return w.results }
 func (w *watcher) Stop() { w.stop() }
 
 // run sends events until ctx ends, or who watches may look no more, or is so slow that changes are not kept any more.
-func (w *watcher) run(ctx context.Context, first []*item, after uint64) {
+func (w *watcher) run(ctx context.Context, first []*shelf.Item, after uint64) {
 	defer close(w.results)
 	w.look = time.NewTicker(lookEvery)
 	defer w.look.Stop()
@@ -73,9 +74,9 @@ func (w *watcher) run(ctx context.Context, first []*item, after uint64) {
 }
 
 // begin sends what is there at first.
-func (w *watcher) begin(ctx context.Context, first []*item, number uint64) bool {
+func (w *watcher) begin(ctx context.Context, first []*shelf.Item, number uint64) bool {
 	for _, one := range first {
-		if w.choose(one.object) && !w.send(ctx, watch.Added, one.object, len(one.raw)) {
+		if one = one.Whole(); w.choose(one.Object) && !w.send(ctx, watch.Added, one.Object, one.Size) {
 			return false
 		}
 	}
@@ -84,7 +85,7 @@ func (w *watcher) begin(ctx context.Context, first []*item, number uint64) bool 
 
 // passOn sends what changed after a number. It returns what is closed at the next change, and the number up to which was sent.
 func (w *watcher) passOn(ctx context.Context, after uint64) (next <-chan struct{}, number uint64, on bool) {
-	changes, number, next, kept := w.shelf.since(after)
+	changes, number, next, kept := w.shelf.Since(after)
 	if !kept {
 		_ = w.send(ctx, watch.Error, expired(after), 0)
 		return nil, 0, false
@@ -98,18 +99,19 @@ func (w *watcher) passOn(ctx context.Context, after uint64) (next <-chan struct{
 }
 
 // tell sends a change as it is seen through the selectors: what begins to match is added, what ends to is deleted.
-func (w *watcher) tell(ctx context.Context, c *change) bool {
-	was := c.before != nil && w.choose(c.before)
-	is := c.kind != watch.Deleted && w.choose(c.now)
+func (w *watcher) tell(ctx context.Context, c *shelf.Change) bool {
+	now := c.Now
+	was := c.Before != nil && w.choose(c.Before.Object)
+	is := c.Kind != watch.Deleted && w.choose(now.Object)
 	switch {
 	case is && was:
-		return w.send(ctx, watch.Modified, c.now, c.size)
+		return w.send(ctx, watch.Modified, now.Object, now.Size)
 	case is:
-		return w.send(ctx, watch.Added, c.now, c.size)
+		return w.send(ctx, watch.Added, now.Object, now.Size)
 	case was:
-		last := c.before.DeepCopy()
-		last.SetResourceVersion(printed(c.number))
-		return w.send(ctx, watch.Deleted, last, c.size)
+		last := c.Before.Object.DeepCopy()
+		last.SetResourceVersion(shelf.Printed(c.Number))
+		return w.send(ctx, watch.Deleted, last, now.Size)
 	}
 	return true
 }
@@ -144,8 +146,8 @@ func (w *watcher) send(ctx context.Context, kind watch.EventType, o runtime.Obje
 
 func (w *watcher) bookmark(number uint64, initial bool) runtime.Object {
 	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(w.shelf.kind.GroupVersionKind)
-	u.SetResourceVersion(printed(number))
+	u.SetGroupVersionKind(w.shelf.Kind().GroupVersionKind)
+	u.SetResourceVersion(shelf.Printed(number))
 	if initial {
 		u.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	}
@@ -154,6 +156,6 @@ func (w *watcher) bookmark(number uint64, initial bool) runtime.Object {
 
 // expired says that changes after a number are not kept any more.
 func expired(after uint64) *metav1.Status {
-	err := apierrors.NewResourceExpired("changes after resourceVersion " + printed(after) + " are not kept: list again, and watch from there")
+	err := apierrors.NewResourceExpired("changes after resourceVersion " + shelf.Printed(after) + " are not kept: list again, and watch from there")
 	return &err.ErrStatus
 }

@@ -24,6 +24,20 @@ func By(o *metainternalversion.ListOptions) func(*unstructured.Unstructured) boo
 	}
 }
 
+// May says whether selectors may choose an object of a name and of labels, for who has not read it yet.
+func May(o *metainternalversion.ListOptions) func(name string, labelled map[string]string) bool {
+	if o == nil {
+		return func(string, map[string]string) bool { return true }
+	}
+	named, one := "", false
+	if o.FieldSelector != nil {
+		named, one = o.FieldSelector.RequiresExactMatch("metadata.name")
+	}
+	return func(name string, labelled map[string]string) bool {
+		return (!one || name == named) && (o.LabelSelector == nil || o.LabelSelector.Matches(labels.Set(labelled)))
+	}
+}
+
 // Fields are the fields that objects are selected by, beside their names and namespaces.
 var Fields = map[string][]string{"Secret": {"type"}, "Namespace": {"status.phase"}}
 

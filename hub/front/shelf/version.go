@@ -1,4 +1,4 @@
-package front
+package shelf
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ const (
 	revisionBits = 44
 )
 
-// numbered makes one number of a version of the door, "<epoch>.<revision>"; 0 of an empty one.
-func numbered(version string) (uint64, error) {
+// Numbered makes one number of a version of the door, "<epoch>.<revision>"; 0 of an empty one.
+func Numbered(version string) (uint64, error) {
 	if version == "" {
 		return 0, nil
 	}
@@ -30,10 +30,11 @@ func numbered(version string) (uint64, error) {
 	return e<<(revisionBits+echoBits) | r<<echoBits, nil
 }
 
-func printed(number uint64) string { return strconv.FormatUint(number, 10) }
+// Printed is a number as clients have it.
+func Printed(number uint64) string { return strconv.FormatUint(number, 10) }
 
-// asked reads a resourceVersion that a client sends.
-func asked(version string) (uint64, error) {
+// Asked reads a resourceVersion that a client sends.
+func Asked(version string) (uint64, error) {
 	if version == "" {
 		return 0, nil
 	}
