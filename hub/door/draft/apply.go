@@ -80,8 +80,8 @@ func (f *Draft) Commit(ctx context.Context) (err error) {
 			return fmt.Errorf("storing content: %w", err)
 		}
 	}
-	for i := range f.bundles {
-		if err := d.store.Content.PutBundle(ctx, f.bundles[i].Digest, &f.bundles[i].Work, given); err != nil {
+	for _, bundle := range f.layout.Bundles() {
+		if err := d.store.Content.PutBundle(ctx, bundle.Digest, &bundle.Work, given); err != nil {
 			return err
 		}
 	}

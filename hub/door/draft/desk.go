@@ -14,6 +14,7 @@ import (
 	"flotilla/bus/loop"
 	"flotilla/bus/store"
 	"flotilla/core/api"
+	"flotilla/core/content"
 	"flotilla/core/guard"
 	"flotilla/hub/door/records"
 	"flotilla/subjects"
@@ -67,12 +68,14 @@ func Door() api.Caller { return api.Caller{Name: "door", Role: api.RoleAdmin} }
 
 // New returns an empty draft of a request that somebody made; the id of the request is empty where repeats do not matter.
 func (d *Desk) New(by api.Caller, request string) *Draft {
-	return &Draft{
+	f := &Draft{
 		desk: d, records: d.records, by: by, request: request, now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)),
 		batch:     batch{written: map[int]int{}, erased: map[int]api.ObjectRef{}},
 		selection: selection{index: d.shelf.Current(), placements: map[string]*api.Placement{}, named: map[string]struct{}{}, cuts: map[string]*api.Snapshot{}, ended: map[string]*api.Pin{}},
 		going:     map[api.ObjectRef]bool{},
 	}
+	f.layout.Plan = content.Plan{Keys: d.store.Keys, Limit: d.store.Content.BundleLimit(), Size: f.sizeOf}
+	return f
 }
 
 // Recut cuts the snapshots that are missing, as after a crash between two batches of one request.

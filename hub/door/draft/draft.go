@@ -10,6 +10,7 @@ import (
 	"flotilla/core/advice"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/hub/door/bundles"
 	"flotilla/hub/door/effort"
 	"flotilla/hub/door/records"
 )
@@ -54,9 +55,9 @@ type Draft struct {
 type batch struct {
 	ops    []store.Op
 	bodies []sealable
-	// bundles are works whose bodies are stored, or among bodies.
-	bundles []content.Bundle
-	events  []api.Audit
+	// layout makes works whose bodies are stored, or among bodies.
+	layout bundles.Layout
+	events []api.Audit
 	// written maps the position of an op to the result that tells its revision.
 	written map[int]int
 	// erased maps the position of an op to the object whose spec it removes.

@@ -2,13 +2,13 @@ package draft
 
 import (
 	"fmt"
-	"slices"
 
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/phrase"
 	"flotilla/core/rollout"
+	"flotilla/hub/door/bundles"
 	"flotilla/hub/door/effort"
 	"flotilla/subjects"
 )
@@ -66,8 +66,12 @@ func (f *Draft) CutAs(p *api.Placement, next api.Snapshot) error {
 
 func (f *Draft) cutAs(p *api.Placement, next api.Snapshot, broken map[string]int64) error {
 	kept := f.records.Snapshots.Group(p.Key())
-	if err := f.bundle(&next, kept); err != nil {
-		return fmt.Errorf("cutting a snapshot of %s: %w", p.Key(), err)
+	if f.Planning == nil {
+		if err := f.layout.Lay(&next, kept); err != nil {
+			return fmt.Errorf("cutting a snapshot of %s: %w", p.Key(), err)
+		}
+	} else if !bundles.Known(&next, kept) {
+		next.Work = "planned" // of no work that is there
 	}
 	next.Index = 1
 	if len(kept) > 0 {
@@ -81,37 +85,6 @@ func (f *Draft) cutAs(p *api.Placement, next api.Snapshot, broken map[string]int
 	f.cuts[p.Key()] = &next
 	f.auditSnapshot(p, &next)
 	f.forget(p, kept)
-	return nil
-}
-
-// bundle lays out what holds the manifests of a snapshot: as an earlier one of the placement does that held the same,
-// else in bundles that are built upon an earlier one where that saves much.
-func (f *Draft) bundle(next *api.Snapshot, kept []store.Entry[api.Snapshot]) error {
-	plan := content.Plan{Keys: f.desk.store.Keys, Limit: f.desk.store.Content.BundleLimit(), Size: f.sizeOf}
-	for i := range kept {
-		earlier := &kept[i].Value
-		if slices.Equal(earlier.Manifests, next.Manifests) {
-			next.Work, next.Packs = earlier.Work, earlier.Packs
-			return nil
-		}
-		if len(earlier.Packs) == 0 {
-			plan.Earlier = append(plan.Earlier, content.Earlier{Work: earlier.Work, Manifests: earlier.Manifests})
-		}
-	}
-	if f.Planning != nil {
-		next.Work = "planned" // of no work that is there
-		return nil
-	}
-	bundles, err := plan.Bundles(next.Manifests)
-	if err != nil {
-		return err
-	}
-	f.bundles = append(f.bundles, bundles...)
-	work := &bundles[len(bundles)-1]
-	next.Work = work.Digest
-	for i := range work.Work.Packs {
-		next.Packs = append(next.Packs, work.Work.Packs[i].Digest)
-	}
 	return nil
 }
 
