@@ -16,6 +16,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/guard"
+	"flotilla/hub/door/crowds"
 	"flotilla/hub/door/records"
 	"flotilla/subjects"
 )
@@ -46,6 +47,7 @@ type Desk struct {
 	store   *store.Store
 	records *records.Tables
 	shelf   *records.Shelf
+	crowds  *crowds.Crowds
 	options Options
 	// behind says that something that changed may be missing in snapshots.
 	behind atomic.Bool
@@ -57,7 +59,7 @@ type Desk struct {
 func NewDesk(leader *store.Store, tables *records.Tables, o Options) *Desk {
 	d := &Desk{
 		Turn: loop.NewTurn(), Freezing: loop.NewTurn(),
-		store: leader, records: tables, shelf: records.NewShelf(tables.Objects, o.SkippedNamespaces), options: o,
+		store: leader, records: tables, shelf: records.NewShelf(tables.Objects, o.SkippedNamespaces), crowds: crowds.New(tables), options: o,
 	}
 	d.behind.Store(true)
 	return d
@@ -71,7 +73,7 @@ func (d *Desk) New(by api.Caller, request string) *Draft {
 	f := &Draft{
 		desk: d, records: d.records, by: by, request: request, now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)),
 		batch:     batch{written: map[int]int{}, erased: map[int]api.ObjectRef{}},
-		selection: selection{index: d.shelf.Current(), placements: map[string]*api.Placement{}, named: map[string]struct{}{}, cuts: map[string]*api.Snapshot{}, ended: map[string]*api.Pin{}},
+		selection: selection{index: d.shelf.Current(), placements: map[string]*api.Placement{}, named: map[string]struct{}{}, cuts: map[string]*api.Snapshot{}, ended: map[string]*api.Pin{}, crowd: crowds.Draft{Crowds: d.crowds}},
 		going:     map[api.ObjectRef]bool{},
 	}
 	f.layout.Plan = content.Plan{Keys: d.store.Keys, Limit: d.store.Content.BundleLimit(), Size: f.sizeOf}

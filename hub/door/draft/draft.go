@@ -11,6 +11,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/hub/door/bundles"
+	"flotilla/hub/door/crowds"
 	"flotilla/hub/door/effort"
 	"flotilla/hub/door/records"
 )
@@ -81,8 +82,9 @@ type selection struct {
 	cuts map[string]*api.Snapshot
 	// ended are the pins that what is selected ends, by the key of their placement.
 	ended map[string]*api.Pin
-	// cost is what the placements that the request writes cost.
-	cost effort.Cost
+	// cost is what the placements that the request writes cost, crowd what later changes would.
+	cost  effort.Cost
+	crowd crowds.Draft
 	// whole says that all placements were looked at, missed that a snapshot is missing still.
 	whole, missed bool
 }
@@ -145,7 +147,10 @@ func (f *Draft) cut() error {
 			f.missed = true
 		}
 	}
-	return nil
+	if f.repeats { // what is missing is cut whatever it costs
+		return nil
+	}
+	return f.crowd.Check()
 }
 
 // looked are the placements to look at, by key.

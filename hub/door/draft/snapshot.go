@@ -83,6 +83,7 @@ func (f *Draft) cutAs(p *api.Placement, next api.Snapshot, broken map[string]int
 	}
 	f.ops = append(f.ops, f.records.Snapshots.Put(subjects.SnapshotName(p.Key(), next.Index), &next, 0))
 	f.cuts[p.Key()] = &next
+	f.crowd.Cut(&next)
 	f.auditSnapshot(p, &next)
 	f.forget(p, kept)
 	return nil

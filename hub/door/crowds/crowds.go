@@ -1,0 +1,146 @@
+// Package crowds bounds what a change of content costs those who write after it: each placement that holds something of a namespace is cut anew
+// when anything in it changes. Package draft uses it.
+package crowds
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"flotilla/core/api"
+	"flotilla/hub/door/records"
+	"flotilla/subjects"
+)
+
+// mostHeld is how many objects the placements of one place hold together. A processor cuts snapshots of 150,000 objects a second.
+const mostHeld = 300_000
+
+// Crowds count how many objects the placements hold that have something of a place: of a namespace or, of what lies in none, an object.
+type Crowds struct {
+	records *records.Tables
+	most    int
+
+	mu      sync.Mutex
+	changed map[string]struct{} // placements whose snapshots are to be looked at
+	of      map[string]holding  // by placement
+	sum     map[string]int      // by place
+}
+
+// holding is what the newest snapshot of a placement holds.
+type holding struct {
+	objects int
+	places  []string
+}
+
+// New counts what snapshots hold, from now on.
+func New(tables *records.Tables) *Crowds {
+	c := &Crowds{records: tables, most: mostHeld, changed: map[string]struct{}{}, of: map[string]holding{}, sum: map[string]int{}}
+	tables.Snapshots.OnChange(func(name string) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.changed[subjects.Snapshots.Group(name)] = struct{}{}
+	})
+	return c
+}
+
+// in is how many objects the placements of a place hold.
+func (c *Crowds) in(place string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.follow()
+	return c.sum[place]
+}
+
+// held is what a placement holds.
+func (c *Crowds) held(placement string) holding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.follow()
+	return c.of[placement]
+}
+
+func (c *Crowds) follow() {
+	for placement := range c.changed {
+		now := holding{}
+		if newest := c.records.Newest(placement); len(newest) > 0 {
+			now = holdingOf(newest[0])
+		}
+		add(c.sum, c.of[placement], -1)
+		add(c.sum, now, 1)
+		if c.of[placement] = now; now.objects == 0 {
+			delete(c.of, placement)
+		}
+	}
+	clear(c.changed)
+}
+
+// add adds a holding to what places hold, or takes it away.
+func add(sum map[string]int, h holding, sign int) {
+	for _, place := range h.places {
+		if sum[place] += sign * h.objects; sum[place] == 0 {
+			delete(sum, place)
+		}
+	}
+}
+
+func holdingOf(s *api.Snapshot) holding {
+	places := map[string]struct{}{}
+	last := ""
+	for i := range s.Manifests {
+		if place := placeOf(&s.Manifests[i]); place != last {
+			last = place
+			places[place] = struct{}{}
+		}
+	}
+	return holding{len(s.Manifests), slices.Collect(maps.Keys(places))}
+}
+
+// placeOf is where something has to change for a manifest to be others.
+func placeOf(m *api.Manifest) string {
+	switch {
+	case m.Envelope != "":
+		return m.Envelope
+	case m.Namespace != "":
+		return "namespace " + m.Namespace
+	}
+	return m.String()
+}
+
+// Draft is what one draft changes of that. One goroutine uses it at a time.
+type Draft struct {
+	*Crowds
+	cut map[string]holding // by placement
+}
+
+// Cut notes that a snapshot becomes the newest of its placement.
+func (d *Draft) Cut(s *api.Snapshot) {
+	if d.cut == nil {
+		d.cut = map[string]holding{}
+	}
+	d.cut[s.Placement] = holdingOf(s)
+}
+
+// Check errs where placements hold more than before of a place that holds too much then.
+func (d *Draft) Check() error {
+	more := map[string]int{}
+	for placement, now := range d.cut {
+		add(more, d.held(placement), -1)
+		add(more, now, 1)
+	}
+	for _, place := range slices.SortedFunc(maps.Keys(more), func(a, b string) int { return cmp.Or(more[b]-more[a], cmp.Compare(a, b)) }) {
+		held := d.in(place) + more[place]
+		if more[place] <= 0 {
+			break
+		}
+		if held > d.most {
+			return &api.Failure{
+				Code: api.CodeTooLarge, Next: "flotilla get placements",
+				Message: fmt.Sprintf("the placements that hold something of %s would hold %d objects in all, at most %d: whoever changes one of them would hold up all who write; "+
+					"have fewer placements select it, or each of them less", place, held, d.most),
+			}
+		}
+	}
+	return nil
+}
