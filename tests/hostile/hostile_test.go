@@ -74,6 +74,7 @@ func newGround(t *testing.T, change ...func(*dev.Options)) *ground {
 		g.ask(api.VerbAdmit, api.AdmitRequest{Request: string(uuid.NewUUID()), Name: name})
 	}
 	g.lives()
+	g.is(attacker, api.MemberReady) // of who was never heard of nothing is decided
 	require.NoError(t, fleet.StopAgent(attacker))
 	g.mallory, g.creds = g.attack(server), bustest.AgentCreds(t, server, attacker)
 	return g
