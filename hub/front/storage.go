@@ -205,7 +205,7 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	w := &watcher{shelf: kept, bookmarks: o.AllowWatchBookmarks, may: s.front.stands, results: make(chan watch.Event), flushed: bounds.Flushed(ctx)}
+	w := &watcher{mayChoose: selected.May(o), shelf: kept, bookmarks: o.AllowWatchBookmarks, may: s.front.stands, results: make(chan watch.Event), flushed: bounds.Flushed(ctx)}
 	namespace, choose := s.namespace(ctx), selected.By(o)
 	w.choose = func(u *unstructured.Unstructured) bool {
 		return (namespace == "" || u.GetNamespace() == namespace) && choose(u)

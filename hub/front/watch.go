@@ -2,6 +2,7 @@ package front
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,6 +27,7 @@ const (
 type watcher struct {
 	shelf     *shelf.Shelf
 	choose    func(*unstructured.Unstructured) bool
+	mayChoose func(name string, labelled map[string]string) bool // for what is not decoded yet
 	bookmarks bool
 	initial   bool // a bookmark ends what was there at first
 	may       func(context.Context) bool
@@ -66,28 +68,44 @@ func (w *watcher) run(ctx context.Context, first []*shelf.Item, after uint64) {
 				return
 			}
 		case <-mark.C:
-			if w.bookmarks && !w.send(ctx, watch.Bookmark, w.bookmark(after, false), 0) {
+			if w.bookmarks && !w.mark(ctx, after, false) {
 				return
 			}
 		}
 	}
 }
 
-// begin sends what is there at first.
+// begin sends what is there at first. Nothing is decoded for it before there is room for what it becomes.
 func (w *watcher) begin(ctx context.Context, first []*shelf.Item, number uint64) bool {
 	for _, one := range first {
-		if one = one.Whole(); w.choose(one.Object) && !w.send(ctx, watch.Added, one.Object, one.Size) {
+		_, name, _ := strings.Cut(one.Key, "/")
+		if !w.mayChoose(name, one.Labels) {
+			continue
+		}
+		if one.Object != nil && !w.choose(one.Object) {
+			continue
+		}
+		if !w.hold(ctx, max(int64(one.Size), one.Decoded())) {
+			return false
+		}
+		if one = one.Whole(); w.choose(one.Object) && !w.send(ctx, watch.Added, one.Object) {
 			return false
 		}
 	}
-	return !w.initial || w.send(ctx, watch.Bookmark, w.bookmark(number, true), 0)
+	return !w.initial || w.mark(ctx, number, true)
+}
+
+// hold waits for room for so many bytes, and has it until the next event was taken.
+func (w *watcher) hold(ctx context.Context, bytes int64) bool {
+	turns.Free(ctx, turns.Answered)
+	return turns.Hold(ctx, turns.Answered, bytes) == nil
 }
 
 // passOn sends what changed after a number. It returns what is closed at the next change, and the number up to which was sent.
 func (w *watcher) passOn(ctx context.Context, after uint64) (next <-chan struct{}, number uint64, on bool) {
 	changes, number, next, kept := w.shelf.Since(after)
 	if !kept {
-		_ = w.send(ctx, watch.Error, expired(after), 0)
+		_ = w.hold(ctx, 0) && w.send(ctx, watch.Error, expired(after))
 		return nil, 0, false
 	}
 	for i := range changes {
@@ -103,26 +121,30 @@ func (w *watcher) tell(ctx context.Context, c *shelf.Change) bool {
 	now := c.Now
 	was := c.Before != nil && w.choose(c.Before.Object)
 	is := c.Kind != watch.Deleted && w.choose(now.Object)
+	if (is || was) && !w.hold(ctx, int64(now.Size)) {
+		return false
+	}
 	switch {
 	case is && was:
-		return w.send(ctx, watch.Modified, now.Object, now.Size)
+		return w.send(ctx, watch.Modified, now.Object)
 	case is:
-		return w.send(ctx, watch.Added, now.Object, now.Size)
+		return w.send(ctx, watch.Added, now.Object)
 	case was:
 		last := c.Before.Object.DeepCopy()
 		last.SetResourceVersion(shelf.Printed(c.Number))
-		return w.send(ctx, watch.Deleted, last, now.Size)
+		return w.send(ctx, watch.Deleted, last)
 	}
 	return true
 }
 
-// send waits for who watches, for as long as they may look. An event of so many bytes holds room as an answer does, from before it is
-// encoded until it was taken, of a websocket until the next one; for whom there is none, the watch ends.
-func (w *watcher) send(ctx context.Context, kind watch.EventType, o runtime.Object, bytes int) bool {
-	turns.Free(ctx, turns.Answered)
-	if turns.Hold(ctx, turns.Answered, int64(bytes)) != nil {
-		return false
-	}
+// mark sends how far the shelf is.
+func (w *watcher) mark(ctx context.Context, number uint64, initial bool) bool {
+	return w.hold(ctx, 0) && w.send(ctx, watch.Bookmark, w.bookmark(number, initial))
+}
+
+// send waits for who watches, for as long as they may look. An event holds room as an answer does, from before it is made until it was taken, of a
+// websocket until the next one; for whom there is none, the watch ends.
+func (w *watcher) send(ctx context.Context, kind watch.EventType, o runtime.Object) bool {
 	to := w.results
 	var taken <-chan struct{}
 	for {

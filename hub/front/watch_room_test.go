@@ -38,7 +38,7 @@ func TestAnEventHoldsRoomUntilItWasTaken(t *testing.T) {
 	w := &watcher{results: make(chan watch.Event), flushed: bounds.Flushed(request.Context()), look: time.NewTicker(time.Hour)}
 	sent := make(chan bool)
 	send := func() {
-		go func() { sent <- w.send(ctx, watch.Added, &unstructured.Unstructured{}, 1000) }()
+		go func() { sent <- w.hold(ctx, 1000) && w.send(ctx, watch.Added, &unstructured.Unstructured{}) }()
 		<-w.results
 		require.False(t, free(), "it is encoded, or waits to be taken")
 	}

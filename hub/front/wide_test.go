@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
@@ -105,4 +106,48 @@ func TestListsAreBounded(t *testing.T) {
 	list, err := c.maps().List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=m07"})
 	require.NoError(t, err)
 	require.Len(t, list.Items, 1)
+}
+
+// Objects of which a hub keeps the texts alone are listed, got and watched as others are.
+func TestTextsAreServedAsObjectsAre(t *testing.T) {
+	t.Parallel()
+	most := shelf.Usual
+	most.Kept = 400 << 10
+	f := startBounded(t, most)
+	c := f.admin()
+	for i := range 20 {
+		data := map[string]any{}
+		for j := range 200 {
+			data[fmt.Sprint("k", j)] = "v"
+		}
+		c.create(configMaps, settings(fmt.Sprintf("m%02d", i), data))
+	}
+	ctx := bustest.Context(t)
+	list, err := c.maps().List(ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Len(t, list.Items, 20)
+	all, err := c.maps().Watch(ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	defer all.Stop()
+	for i := range 20 {
+		e := next(t, all)
+		require.Equal(t, fmt.Sprintf("ADDED m%02d", i), told(e))
+		require.Equal(t, &list.Items[i], e.Object)
+	}
+	one, err := c.maps().Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=m07"})
+	require.NoError(t, err)
+	defer one.Stop()
+	require.Equal(t, "ADDED m07", told(next(t, one)))
+	list.Items[7].Object["data"] = map[string]any{"y": "2"}
+	changed, err := c.maps().Update(ctx, &list.Items[7], metav1.UpdateOptions{})
+	require.NoError(t, err)
+	for _, w := range []watch.Interface{all, one} {
+		e := next(t, w)
+		require.Equal(t, "MODIFIED m07", told(e))
+		require.Equal(t, changed, e.Object)
+	}
+	require.NoError(t, c.maps().Delete(ctx, "m07", metav1.DeleteOptions{}))
+	for _, w := range []watch.Interface{all, one} {
+		require.Equal(t, "DELETED m07", told(next(t, w)))
+	}
 }
