@@ -134,6 +134,14 @@ func TestListsOfNamedObjects(t *testing.T) {
 		names = append(names, object.Metadata.Namespace+"/"+object.Metadata.Name)
 	}
 	require.Equal(t, []string{"shop/more", "tea/settings"}, names)
+	request = api.ListRequest{APIVersion: "v1", Kind: "ConfigMap", Managed: true, Marks: true, Limit: 2}
+	first := must[api.ListResponse](h, api.VerbList, request)
+	require.Len(t, first.Keys, 2)
+	require.NotEmpty(t, first.Continue)
+	request.Continue = first.Continue
+	rest := must[api.ListResponse](h, api.VerbList, request)
+	require.Equal(t, []api.ListKey{{Namespace: "tea", Name: "settings"}}, rest.Keys)
+	require.Empty(t, rest.Continue)
 	request.Only = make([]api.ListKey, 501)
 	_, failure := ask[api.ListResponse](h, api.VerbList, request)
 	require.Contains(t, failure.Message, "only: found 501 keys, expected at most 500")

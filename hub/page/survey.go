@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/core/overview"
 )
@@ -150,11 +151,11 @@ func (s *survey) turn(ctx context.Context, after string) (mark string) {
 	}
 	if err != nil {
 		s.show(func(seen *sight) *sight { return &sight{Fleet: seen.Fleet, Stale: err.Error()} })
-		pause(ctx, time.Second)
+		loop.Pause(ctx, time.Second)
 		return ""
 	}
 	s.show(func(*sight) *sight { return &sight{Fleet: fleet} })
-	pause(ctx, freshEvery-s.now().Sub(began))
+	loop.Pause(ctx, freshEvery-s.now().Sub(began))
 	return news.Mark
 }
 
@@ -210,15 +211,5 @@ func (s *survey) again() {
 	s.mu.Unlock()
 	if follows {
 		s.show(func(seen *sight) *sight { return &sight{Fleet: seen.Fleet, Stale: seen.Stale} })
-	}
-}
-
-// pause waits for a while, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

@@ -154,7 +154,7 @@ var rules = []rule{
 	{"hub/front/turns", nil, []string{"k8s.io/apimachinery"}, nil, "how much one person does at once, whatever it is"},
 	{"hub/front/bounds", []string{"core/strict", "hub/front/turns"}, []string{"k8s.io", "sigs.k8s.io/yaml"}, nil, "how much a request takes, whatever it is for"},
 	{"hub/front/selected", nil, []string{"k8s.io/apimachinery"}, nil, "what a list has, whatever it is of"},
-	{"hub/front/shelf", []string{"core/api"}, []string{"k8s.io"}, nil, "what objects a kind has, whoever asks"},
+	{"hub/front/shelf", []string{"bus/loop", "core/api"}, []string{"k8s.io"}, nil, "what objects a kind has, whoever asks"},
 	{"hub/front/shapes", nil, []string{"k8s.io/kube-openapi"}, nil, "documents in OpenAPI, whatever they say"},
 	{"hub/front/forms", []string{"core/strict"}, []string{"k8s.io"}, nil, "how objects are written, whatever they say"},
 	{"hub/front", []string{"hub/front/bounds", "hub/front/forms", "hub/front/selected", "hub/front/shapes", "hub/front/shelf", "hub/front/turns", "bus/loop", "core/api", "core/strict", "core/validate"}, []string{"github.com/rs/zerolog", "k8s.io", "sigs.k8s.io", "gopkg.in/evanphx/json-patch.v4"}, nil, "the Kubernetes API asks the door, and knows neither records nor servers"},

@@ -56,12 +56,15 @@ func (v *View) markOf(ctx context.Context, i *item, on *standings) (string, erro
 }
 
 // marks has an answer hold marks, and no objects.
-func (v *View) marks(ctx context.Context, items []item, response *api.ListResponse) (any, error) {
-	on := v.standings()
+func (v *View) marks(ctx context.Context, items []item, limit int, response *api.ListResponse) (any, error) {
+	on, most := v.standings(), mostMarks
+	if limit > 0 {
+		most = min(most, limit)
+	}
 	size := 0
 	for i := range items {
 		key := items[i].named()
-		if size += len(key.Namespace) + len(key.Name); len(response.Marks) == mostMarks || size > pageBytes/2 {
+		if size += len(key.Namespace) + len(key.Name); len(response.Marks) == most || size > pageBytes/2 {
 			return response, nil
 		}
 		mark, err := v.markOf(ctx, &items[i], on)

@@ -143,7 +143,7 @@ func (v *View) List(ctx context.Context, request *api.ListRequest) (any, error) 
 		only[key] = true
 	}
 	if items = slices.DeleteFunc(items, func(i item) bool { return !wanted(&i, request, selector) || len(only) > 0 && !only[i.named()] }); request.Marks {
-		return v.marks(ctx, items, response)
+		return v.marks(ctx, items, request.Limit, response)
 	}
 	return v.page(ctx, items, request, response)
 }

@@ -10,11 +10,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 )
 
-// KeptFor is for how long a shelf is kept that nobody looks at, and for how long one is not tried again that was too large.
-const KeptFor = 10 * time.Minute
+// keptFor is for how long a shelf is kept that nobody looks at, and for how long one is not tried again that was too large.
+const keptFor = 10 * time.Minute
 
 // Bounds are how much there is of objects, in bytes.
 type Bounds struct {
@@ -64,7 +65,7 @@ type All struct {
 // held is how much memory a shelf takes.
 type held struct {
 	items, ring int64
-	was         int64 // the items, when it was emptied last
+	was         int64 // the most items that it was emptied with, until it is read as a whole
 }
 
 // New returns no shelves before a door. Close ends them.
@@ -73,8 +74,8 @@ func New(door Door, now func() time.Time, most Bounds) *All {
 	a.life, a.end = context.WithCancel(context.Background())
 	a.work.Go(func() {
 		for a.life.Err() == nil {
-			pause(a.life, KeptFor/10)
-			a.Tidy()
+			loop.Pause(a.life, keptFor/10)
+			a.tidy()
 		}
 	})
 	return a
@@ -111,9 +112,9 @@ func (a *All) Of(k Kind) *Shelf {
 	return s
 }
 
-// Tidy ends shelves that nobody looks at any more. Where there is room again objects are kept as they are used.
-func (a *All) Tidy() {
-	since := a.now().Add(-KeptFor)
+// tidy ends shelves that nobody looks at any more. Where there is room again objects are kept as they are used.
+func (a *All) tidy() {
+	since := a.now().Add(-keptFor)
 	a.Drop(func(s *Shelf) bool { return !s.kind.Stays && s.idle(since) })
 	for _, s := range a.lean() {
 		a.fatten(s)

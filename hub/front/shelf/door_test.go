@@ -138,7 +138,7 @@ func (d *plainDoor) list(request *api.ListRequest, answer *api.ListResponse) {
 	}
 	slices.SortFunc(keys, cmp.Compare[string])
 	for i, key := range keys {
-		if i == request.Limit || d.largest > 0 && i == d.largest {
+		if request.Limit > 0 && i == request.Limit || d.largest > 0 && i == d.largest {
 			answer.Continue = keys[i-1]
 			return
 		}

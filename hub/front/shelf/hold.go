@@ -21,7 +21,9 @@ func (a *All) hold(s *Shelf, now held) bool {
 	if s.life.Err() != nil {
 		return false
 	}
-	now.was = a.held[s].was
+	if s.begins() {
+		now.was = a.held[s].was
+	}
 	a.held[s] = now
 	a.cut()
 	for a.items() > a.most.Kept*itemsPart/rings {
@@ -41,7 +43,8 @@ func (a *All) hold(s *Shelf, now held) bool {
 		if wide {
 			victim = a.heaviest(s)
 		}
-		a.held[victim] = held{was: a.held[victim].items}
+		gone := a.held[victim] // what was read anew for a part may have been more before
+		a.held[victim] = held{was: max(gone.items, gone.was)}
 		if victim.empty(a.now(), wide); victim == s {
 			return false
 		}

@@ -50,13 +50,13 @@ func TestWhatViewersSeeGivesWayToWhatOperatorsSee(t *testing.T) {
 		viewers, operators := configMap, a.Of(configMap)
 		viewers.Values = false
 		if first {
-			require.NoError(t, a.Of(viewers).Fresh(t.Context()))
+			require.NoError(t, a.Of(viewers).fresh(t.Context()))
 			defer a.Of(viewers).Attend()()
 			a.room(300 << 10)
 		}
-		require.NoError(t, operators.Fresh(t.Context()))
+		require.NoError(t, operators.fresh(t.Context()))
 		a.room(300 << 10)
-		require.ErrorIs(t, a.Of(viewers).Fresh(t.Context()), ErrWide)
+		require.ErrorIs(t, a.Of(viewers).fresh(t.Context()), ErrWide)
 		_, _, kept := operators.List("")
 		require.True(t, kept)
 	}
@@ -72,26 +72,27 @@ func TestKindsDoNotDriveEachOtherOut(t *testing.T) {
 	d.fill("one", 150)
 	d.fill("two", 160)
 	d.fill("small", 20)
-	require.NoError(t, one.Fresh(t.Context()))
+	require.NoError(t, one.fresh(t.Context()))
 	defer one.Attend()()
 	a.room(420 << 10)
 	for range 4 {
-		require.ErrorIs(t, two.Fresh(t.Context()), ErrWide)
-		require.NoError(t, one.Fresh(t.Context()))
-		on.Add(int64(KeptFor))
+		require.ErrorIs(t, two.fresh(t.Context()), ErrWide)
+		require.NoError(t, one.fresh(t.Context()))
+		on.Add(int64(keptFor))
 	}
 	a.room(one.weight().items + 5000)
-	require.NoError(t, small.Fresh(t.Context()))
+	require.NoError(t, small.fresh(t.Context()))
 	defer small.Attend()()
-	require.True(t, one.Wide(), "it takes more than twice as much")
+	require.True(t, one.isWide(), "it takes more than twice as much")
 	a.room(420 << 10)
-	require.NoError(t, two.Fresh(t.Context()))
+	require.NoError(t, two.fresh(t.Context()))
 	defer two.Attend()()
+	a.room(300 << 10) // one takes little of it once it is full
 	for range 4 {
-		on.Add(int64(KeptFor))
-		require.ErrorIs(t, one.Fresh(t.Context()), ErrWide, "it would be too large again")
-		require.NoError(t, two.Fresh(t.Context()))
-		require.NoError(t, small.Fresh(t.Context()))
+		on.Add(int64(keptFor))
+		require.ErrorIs(t, one.fresh(t.Context()), ErrWide, "it would be too large again")
+		require.NoError(t, two.fresh(t.Context()))
+		require.NoError(t, small.fresh(t.Context()))
 	}
 }
 
@@ -104,7 +105,7 @@ func TestWhatNobodyUsesIsForgotten(t *testing.T) {
 	for _, kind := range []string{"One", "Two", "Three"} {
 		d.fill(strings.ToLower(kind), 50)
 		s := a.Of(d.of(kind))
-		require.NoError(t, s.Fresh(t.Context()))
+		require.NoError(t, s.fresh(t.Context()))
 		all = append(all, s)
 		on.Add(int64(unusedFor / 2))
 	}
@@ -113,11 +114,11 @@ func TestWhatNobodyUsesIsForgotten(t *testing.T) {
 	a.Of(*all[2].Kind())
 	d.fill("four", 70)
 	a.room(300 << 10)
-	require.NoError(t, a.Of(d.of("Four")).Fresh(t.Context()))
+	require.NoError(t, a.Of(d.of("Four")).fresh(t.Context()))
 	kept := func() (all3 [3]bool) {
 		for i, s := range all {
 			_, _, all3[i] = s.List("")
-			require.False(t, s.Wide())
+			require.False(t, s.isWide())
 		}
 		return all3
 	}
@@ -140,17 +141,17 @@ func TestThereIsRoomAgain(t *testing.T) {
 	a := d.shelves(t, new(atomic.Int64))
 	s := a.Of(configMap)
 	d.fill("shop", 50)
-	require.NoError(t, s.Fresh(t.Context()))
+	require.NoError(t, s.fresh(t.Context()))
 	whole := s.weight()
-	require.NoError(t, s.Fresh(t.Context()))
+	require.NoError(t, s.fresh(t.Context()))
 	d.put("shop/001", "u", "2", false)
 	a.room(whole.items - 5000)
-	require.NoError(t, s.Fresh(t.Context()))
+	require.NoError(t, s.fresh(t.Context()))
 	require.True(t, s.isLean())
-	a.Tidy()
+	a.tidy()
 	require.True(t, s.isLean())
 	a.room(2*whole.items + 5000)
-	a.Tidy()
+	a.tidy()
 	require.False(t, s.isLean())
 	found, _, _ := s.List("")
 	require.Len(t, found, 50)
@@ -170,16 +171,16 @@ func TestChangesHaveTheirPartOfTheRoom(t *testing.T) {
 	busy, quiet := a.Of(d.of("Busy")), a.Of(d.of("Quiet"))
 	d.fill("busy", 20)
 	d.fill("quiet", 20)
-	require.NoError(t, quiet.Fresh(t.Context()))
+	require.NoError(t, quiet.fresh(t.Context()))
 	_, first, _ := quiet.List("")
-	require.NoError(t, busy.Fresh(t.Context()))
+	require.NoError(t, busy.fresh(t.Context()))
 	_, begun, _ := busy.List("")
 	d.put("quiet/001", "u", "2", false)
-	require.NoError(t, quiet.Fresh(t.Context()))
+	require.NoError(t, quiet.fresh(t.Context()))
 	for i := range 50 {
 		d.fill("busy", 20)
 		d.put("busy/000", "u", fmt.Sprint(i), false)
-		require.NoError(t, busy.Fresh(t.Context()))
+		require.NoError(t, busy.fresh(t.Context()))
 		_, number, _ := busy.List("")
 		_, _, _, kept := busy.Since(number)
 		require.True(t, kept, "who follows misses nothing")
@@ -233,7 +234,7 @@ func TestAShelfIsEmptiedWhileSomebodyAsks(t *testing.T) {
 	one, err := s.One(t.Context(), "shop", "a")
 	require.NoError(t, err)
 	require.NotNil(t, one)
-	require.NoError(t, s.Fresh(t.Context()))
+	require.NoError(t, s.fresh(t.Context()))
 	times = 1
 	d.put("shop/b", "u", "1", false)
 	found, _, err = s.Kept(t.Context(), "")
@@ -255,13 +256,15 @@ func TestNobodyWatchesFromAPage(t *testing.T) {
 	a := d.shelves(t, on)
 	s := a.Of(configMap)
 	d.put("shop/a", "u", "1", false)
-	require.NoError(t, s.Fresh(t.Context()))
+	require.NoError(t, s.fresh(t.Context()))
 	s.empty(a.now(), true)
 	d.put("shop/a", "u", "2", false)
+	d.put("shop/gone", "u", "", false) // the newest record is of nothing that is there
+	d.drop("shop/gone")
 	_, _, number, err := s.Page(t.Context(), "", "", "", 10, anything)
 	require.NoError(t, err)
 	d.put("shop/a", "u", "3", true)
-	on.Add(int64(KeptFor))
+	on.Add(int64(keptFor))
 	found, again, err := s.Kept(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, found, 1)
@@ -279,7 +282,7 @@ func TestAWatchGoesOnFromOneObject(t *testing.T) {
 		s := d.shelves(t, new(atomic.Int64)).Of(configMap)
 		d.put("shop/a", "u", "1", false)
 		if listed {
-			require.NoError(t, s.Fresh(t.Context()))
+			require.NoError(t, s.fresh(t.Context()))
 		}
 		d.put("shop/b", "u", "made", false)
 		one, err := s.One(t.Context(), "shop", "b")
@@ -291,7 +294,7 @@ func TestAWatchGoesOnFromOneObject(t *testing.T) {
 		later, err := s.One(t.Context(), "shop", "b")
 		require.NoError(t, err)
 		require.Greater(t, later.Number, one.Number)
-		require.NoError(t, s.Fresh(t.Context()))
+		require.NoError(t, s.fresh(t.Context()))
 		found, kept := s.get("shop", "b")
 		require.True(t, kept)
 		require.Equal(t, later.Number, found.Number)
@@ -326,7 +329,7 @@ func TestNothingBeginsAfterTheEnd(t *testing.T) {
 	s := a.Of(configMap)
 	a.Close()
 	var failure *api.Failure
-	require.ErrorAs(t, s.Fresh(t.Context()), &failure)
+	require.ErrorAs(t, s.fresh(t.Context()), &failure)
 	require.Equal(t, api.CodeUnavailable, failure.Code)
 	s.Attend()()
 	a.work.Wait()

@@ -28,8 +28,8 @@ type Item struct {
 	weight int64             // in memory, with its Object
 }
 
-// Key orders the objects of a shelf.
-func Key(u *unstructured.Unstructured) string { return u.GetNamespace() + "/" + u.GetName() }
+// keyOf orders the objects of a shelf.
+func keyOf(u *unstructured.Unstructured) string { return u.GetNamespace() + "/" + u.GetName() }
 
 // itemOf is an object as the door shows it; nil where it lies in the hub in a version that is not served, whose fields may be others.
 func (k *Kind) itemOf(raw json.RawMessage, spec string) (key string, made *Item, err error) {
@@ -37,7 +37,7 @@ func (k *Kind) itemOf(raw json.RawMessage, spec string) (key string, made *Item,
 	if err := kjson.Unmarshal(raw, &u.Object); err != nil {
 		return "", nil, fmt.Errorf("reading an object of the door: %w", err)
 	}
-	if key = Key(u); !k.Ours && u.GroupVersionKind() != k.GroupVersionKind {
+	if key = keyOf(u); !k.Ours && u.GroupVersionKind() != k.GroupVersionKind {
 		return key, nil, nil
 	}
 	u.SetGroupVersionKind(k.GroupVersionKind)

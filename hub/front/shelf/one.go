@@ -32,7 +32,7 @@ func (s *Shelf) One(ctx context.Context, namespace, name string) (*Item, error) 
 	if same, numbered := s.numbered(now); numbered {
 		return same, nil
 	}
-	switch err := s.Fresh(ctx); {
+	switch err := s.fresh(ctx); {
 	case errors.Is(err, ErrWide):
 		return now, nil
 	case err != nil:

@@ -15,8 +15,6 @@ import (
 const (
 	// pageSize is how many objects one question to the door is about.
 	pageSize = 500
-	// pageOfMarks is how many objects one question for marks is about.
-	pageOfMarks = 4000
 	// keptTries is how often a shelf is read anew that others drove out meanwhile.
 	keptTries = 3
 	// askFor is for how long the door is asked for a page.
@@ -40,9 +38,9 @@ type flight struct {
 	err  error
 }
 
-// Fresh has the shelf hold what the door held when it was called, or later. It waits until ctx ends, for a read that others wait for too.
-func (s *Shelf) Fresh(ctx context.Context) error {
-	if s.Wide() {
+// fresh has the shelf hold what the door held when it was called, or later. It waits until ctx ends, for a read that others wait for too.
+func (s *Shelf) fresh(ctx context.Context) error {
+	if s.isWide() {
 		return ErrWide
 	}
 	var err error
@@ -60,10 +58,10 @@ func (s *Shelf) Fresh(ctx context.Context) error {
 	return err
 }
 
-// Kept is Fresh and List together.
+// Kept is fresh and List together.
 func (s *Shelf) Kept(ctx context.Context, namespace string) (found []*Item, number uint64, err error) {
 	for range keptTries {
-		if err := s.Fresh(ctx); err != nil {
+		if err := s.fresh(ctx); err != nil {
 			return nil, 0, err
 		}
 		if found, number, kept := s.List(namespace); kept {
@@ -194,7 +192,7 @@ func (l *listing) all(ctx context.Context) error {
 	if len(l.shelf.reads.known) == 0 {
 		return l.pages(ctx, request)
 	}
-	request.Marks, request.Limit = true, pageOfMarks
+	request.Marks, request.Limit = true, 0 // as many as an answer has
 	if err := l.pages(ctx, request); err != nil {
 		return err
 	}

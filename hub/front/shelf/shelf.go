@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"flotilla/bus/loop"
 )
 
 const (
@@ -96,13 +98,13 @@ func (s *Shelf) follow() {
 		}
 		answer, err := s.await(ctx, mark, pollEvery)
 		if err != nil {
-			pause(ctx, retryEvery)
+			loop.Pause(ctx, retryEvery)
 		}
 		if err != nil || answer.Changed { // who is refused a wait looks now and then
-			err = s.Fresh(ctx)
+			err = s.fresh(ctx)
 		}
 		if err != nil {
-			pause(ctx, retryEvery)
+			loop.Pause(ctx, retryEvery)
 		}
 	}
 }
@@ -127,15 +129,6 @@ func (s *Shelf) begins() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mark == ""
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }
 
 // keepAs has the shelf keep the texts of its objects alone, or objects again.
@@ -195,19 +188,19 @@ func (s *Shelf) empty(now time.Time, wide bool) {
 	s.ring.empty(s.number) // who watches lists anew
 }
 
-// Wide says that the shelf holds nothing, because it was too large less than KeptFor ago.
-func (s *Shelf) Wide() bool {
+// isWide says that the shelf holds nothing, because it was too large less than keptFor ago.
+func (s *Shelf) isWide() bool {
 	now := s.all.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.wide.IsZero() && now.Sub(s.wide) >= KeptFor {
+	if !s.wide.IsZero() && now.Sub(s.wide) >= keptFor {
 		s.wide = time.Time{}
 	}
 	return !s.wide.IsZero()
 }
 
-// List are the objects in a namespace, of all where that is empty, sorted by Key, and the number of the list, as they were when somebody called
-// Fresh last; false where they are not kept any more.
+// List are the objects in a namespace, of all where that is empty, sorted by key, and the number of the list, as they were when somebody called
+// fresh last; false where they are not kept any more.
 func (s *Shelf) List(namespace string) (found []*Item, number uint64, kept bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,5 +232,5 @@ func (s *Shelf) Since(after uint64) (changes []Change, number uint64, next <-cha
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	changes, kept = s.ring.since(after)
-	return changes, s.number, s.ring.changed, kept && s.mark != ""
+	return changes, s.number, s.ring.changed, kept
 }

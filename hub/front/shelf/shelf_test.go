@@ -55,10 +55,10 @@ func TestAnObjectThatWasMadeAnewIsAnother(t *testing.T) {
 		d := newDoor(t)
 		s := d.shelves(t, new(atomic.Int64)).Of(configMap)
 		d.put("shop/a", "one", "1", false)
-		require.NoError(t, s.Fresh(t.Context()))
+		require.NoError(t, s.fresh(t.Context()))
 		_, first, _ := s.List("")
 		d.put("shop/a", "two", "2", echo)
-		require.NoError(t, s.Fresh(t.Context()))
+		require.NoError(t, s.fresh(t.Context()))
 		text, number := since(t, s, first)
 		require.Equal(t, "DELETED shop/a 1, ADDED shop/a 2", text)
 		changes, _, _, _ := s.Since(first)
@@ -76,7 +76,7 @@ func TestOnlyWhatChangedIsRead(t *testing.T) {
 	fresh := func(reads int, want string) {
 		t.Helper()
 		_, before, _ := s.List("")
-		require.NoError(t, s.Fresh(t.Context()))
+		require.NoError(t, s.fresh(t.Context()))
 		require.Equal(t, reads, d.count("list"), want)
 		if before > 0 {
 			text, _ := since(t, s, before)
@@ -165,7 +165,7 @@ func TestOneObjectCostsThatObject(t *testing.T) {
 	}
 	listed := func(name string) uint64 {
 		t.Helper()
-		require.NoError(t, s.Fresh(t.Context()))
+		require.NoError(t, s.fresh(t.Context()))
 		d.count("list")
 		found, kept := s.get("shop", name)
 		require.True(t, kept)
@@ -203,7 +203,7 @@ func TestAllWaitForOneRead(t *testing.T) {
 	s := d.shelves(t, new(atomic.Int64)).Of(configMap)
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := make(chan error, 100)
-	go func() { errs <- s.Fresh(ctx) }()
+	go func() { errs <- s.fresh(ctx) }()
 	bustest.Eventually(t, func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -213,7 +213,7 @@ func TestAllWaitForOneRead(t *testing.T) {
 		return nil
 	})
 	for range 99 {
-		go func() { errs <- s.Fresh(t.Context()) }()
+		go func() { errs <- s.fresh(t.Context()) }()
 	}
 	cancel()
 	require.ErrorIs(t, <-errs, context.Canceled)
@@ -251,7 +251,7 @@ func TestWhatShelvesHoldIsBounded(t *testing.T) {
 	d.put("tea/a", "u", strings.Repeat("x", 1000), false)
 	small, large, last := a.Of(secret), a.Of(configMap), a.Of(stays)
 	for _, s := range []*Shelf{small, large, last} {
-		require.NoError(t, s.Fresh(t.Context()))
+		require.NoError(t, s.fresh(t.Context()))
 		require.Equal(t, s.weight(), a.held[s])
 	}
 	all, number, _ := large.List("")
@@ -259,7 +259,7 @@ func TestWhatShelvesHoldIsBounded(t *testing.T) {
 	a.most.Kept = a.items()*rings/itemsPart + 1
 
 	d.put("tea/a", "u", strings.Repeat("x", 2000), false)
-	require.NoError(t, small.Fresh(t.Context()), "another gives way")
+	require.NoError(t, small.fresh(t.Context()), "another gives way")
 	require.Equal(t, []bool{false, true, false}, []bool{small.isLean(), large.isLean(), last.isLean()})
 	lean, same, _ := large.List("")
 	require.Equal(t, number, same)
@@ -270,7 +270,7 @@ func TestWhatShelvesHoldIsBounded(t *testing.T) {
 	}
 	d.put("shop/07", "u", "2", false)
 	d.put("shop/08", "v", "3", true)
-	require.NoError(t, large.Fresh(t.Context()))
+	require.NoError(t, large.fresh(t.Context()))
 	text, now := since(t, large, number)
 	require.Equal(t, "MODIFIED shop/07 2, DELETED shop/08 "+strings.Repeat("x", 1000)+", ADDED shop/08 3", text)
 	require.Equal(t, large.weight(), a.held[large])
@@ -279,15 +279,15 @@ func TestWhatShelvesHoldIsBounded(t *testing.T) {
 
 	a.most.Kept = 130 << 10
 	d.put("tea/a", "u", strings.Repeat("x", 1000), false)
-	require.NoError(t, small.Fresh(t.Context()), "another gives way")
+	require.NoError(t, small.fresh(t.Context()), "another gives way")
 	<-next
 	_, _, _, kept = large.Since(now)
 	require.False(t, kept, "who watches is sent away")
-	require.True(t, large.Wide())
-	require.ErrorIs(t, large.Fresh(t.Context()), ErrWide)
+	require.True(t, large.isWide())
+	require.ErrorIs(t, large.fresh(t.Context()), ErrWide)
 	require.Zero(t, a.held[large].items)
-	require.False(t, small.Wide())
-	require.False(t, last.Wide())
+	require.False(t, small.isWide())
+	require.False(t, last.isWide())
 	one, err := large.One(t.Context(), "shop", "07")
 	require.NoError(t, err)
 	require.NotNil(t, one.Object)
@@ -312,17 +312,17 @@ func TestWhatShelvesHoldIsBounded(t *testing.T) {
 	require.Empty(t, found)
 	require.Empty(t, rest)
 
-	on.Add(int64(KeptFor))
-	require.ErrorIs(t, large.Fresh(t.Context()), ErrWide, "there is no room yet")
+	on.Add(int64(keptFor))
+	require.ErrorIs(t, large.fresh(t.Context()), ErrWide, "there is no room yet")
 	require.Zero(t, a.held[large].items)
 	_, _, kept = small.List("")
 	require.False(t, kept, "nobody has looked at it for a while")
-	require.NoError(t, small.Fresh(t.Context()), "and it is read again for who does")
+	require.NoError(t, small.fresh(t.Context()), "and it is read again for who does")
 	_, _, kept = last.List("")
 	require.True(t, kept)
-	on.Add(int64(KeptFor))
+	on.Add(int64(keptFor))
 	a.most.Kept *= 4
-	require.NoError(t, large.Fresh(t.Context()))
+	require.NoError(t, large.fresh(t.Context()))
 	found, again, _ := large.List("")
 	require.Len(t, found, 100)
 	require.Greater(t, again, now)
@@ -333,12 +333,12 @@ func TestWhatShelvesHoldIsBounded(t *testing.T) {
 
 	d.put("shop/07", "u", "4", false)
 	a.most.Kept = 130 << 10
-	require.ErrorIs(t, large.Fresh(t.Context()), ErrWide)
-	require.False(t, last.Wide(), "it gives way last")
+	require.ErrorIs(t, large.fresh(t.Context()), ErrWide)
+	require.False(t, last.isWide(), "it gives way last")
 	a.most.Kept = 1
 	d.put("bar/00", "u", "2", false)
-	require.ErrorIs(t, last.Fresh(t.Context()), ErrWide)
-	require.True(t, last.Wide(), "where it is too large alone")
+	require.ErrorIs(t, last.fresh(t.Context()), ErrWide)
+	require.True(t, last.isWide(), "where it is too large alone")
 	require.Zero(t, a.items())
 }
 
@@ -353,7 +353,7 @@ func TestAShelfBecomesLeanWhileItIsRead(t *testing.T) {
 		d.put(fmt.Sprintf("shop/%03d", i), "u", strings.Repeat("x", 1000), false)
 	}
 	s := a.Of(configMap)
-	require.NoError(t, s.Fresh(t.Context()))
+	require.NoError(t, s.fresh(t.Context()))
 	require.True(t, s.isLean())
 	found, number, _ := s.List("")
 	require.Len(t, found, 150)
@@ -363,7 +363,7 @@ func TestAShelfBecomesLeanWhileItIsRead(t *testing.T) {
 	for i := range 150 {
 		d.put(fmt.Sprintf("shop/%03d", i), "u", "2", i%2 == 0)
 	}
-	require.NoError(t, s.Fresh(t.Context()))
+	require.NoError(t, s.fresh(t.Context()))
 	text, _ := since(t, s, number)
 	require.Equal(t, 150, strings.Count(text, "MODIFIED"))
 	require.Equal(t, s.weight(), a.held[s])
@@ -397,7 +397,7 @@ func TestAKindIsFollowedWhileItIsWatched(t *testing.T) {
 	other, stays := configMap, configMap
 	other.Kind, stays.Kind, stays.Stays = "Secret", "Service", true
 	for _, k := range []Kind{configMap, other, stays} {
-		require.NoError(t, a.Of(k).Fresh(t.Context()))
+		require.NoError(t, a.Of(k).fresh(t.Context()))
 	}
 	require.Zero(t, d.most)
 	kept := a.Of(configMap)
@@ -416,8 +416,8 @@ func TestAKindIsFollowedWhileItIsWatched(t *testing.T) {
 	for _, end := range leave[1:] {
 		end()
 	}
-	on.Add(int64(2 * KeptFor))
-	a.Tidy()
+	on.Add(int64(2 * keptFor))
+	a.tidy()
 	require.Len(t, a.shelves, 2, "of what is watched, and of what stays")
 	require.Same(t, kept, a.Of(configMap))
 	bustest.Eventually(t, d.waits(1))
@@ -430,13 +430,13 @@ func TestAKindIsFollowedWhileItIsWatched(t *testing.T) {
 		}
 		return d.waits(0)()
 	})
-	a.Tidy()
+	a.tidy()
 	require.Len(t, a.shelves, 2, "it was looked at just now")
-	on.Add(int64(KeptFor + time.Second))
-	a.Tidy()
+	on.Add(int64(keptFor + time.Second))
+	a.tidy()
 	require.Len(t, a.shelves, 1)
 	require.Error(t, kept.life.Err())
-	require.Error(t, kept.Fresh(t.Context()))
+	require.Error(t, kept.fresh(t.Context()))
 
 	defer a.Of(configMap).Attend()()
 	bustest.Eventually(t, d.waits(1))
