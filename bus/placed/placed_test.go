@@ -98,8 +98,8 @@ func TestViewsTellNews(t *testing.T) {
 func TestStagedRunsOfAPlacement(t *testing.T) {
 	leader := bustest.Start(t).Lead(t)
 	runs := placed.StagedRunsOf(leader.State.As(subjects.Roller))
-	var woken []string
-	runs.OnChange(func(placement string) { woken = append(woken, placement) })
+	woken := make(chan string, 10)
+	runs.OnChange(func(placement string) { woken <- placement })
 	run := func(name, placement, uid string, state api.UpdateState) store.Op {
 		status := &api.UpdateRunStatus{Header: api.NewHeader(api.KindRunStatus), Run: name, Status: api.UpdateStatus{State: state}}
 		if placement != "" {
@@ -120,7 +120,11 @@ func TestStagedRunsOfAPlacement(t *testing.T) {
 	require.Equal(t, []string{"other"}, names("api"))
 	require.Equal(t, "now", runs.UnderWay("web", "u1").Run)
 	require.Nil(t, runs.UnderWay("api", "u2"))
-	require.ElementsMatch(t, []string{"web", "web", "web", "web", "api"}, woken)
+	var all []string
+	for range 5 {
+		all = append(all, <-woken)
+	}
+	require.ElementsMatch(t, []string{"web", "web", "web", "web", "api"}, all)
 
 	status, revision, _ := store.Reads[api.UpdateRunStatus](leader.State.As(subjects.Roller), subjects.Runs).Get("now")
 	status.Status.State = api.StateCompleted

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
@@ -66,10 +67,11 @@ func TestMarksChangeWithWhatIsShown(t *testing.T) {
 	h.fare("InProgress", "0 of 1 available")
 	all([]string{"web"}, []string{"settings"}, nil)
 	h.release("web", uid, 1, "berlin")
-	h.hear(api.PlacementResult{Member: "berlin", UID: uid, Applied: "True", Available: "True"})
+	changed := metav1.NewTime(elsewhen.Now()) // a mark is another where what is told changed later, though not all objects show that
+	h.hear(api.PlacementResult{Changed: changed, Member: "berlin", UID: uid, Applied: "True", Available: "True"})
 	h.fare("Current", "1 of 1 available")
 	all([]string{"web"}, []string{"settings"}, nil)
-	h.hear(api.PlacementResult{Member: "berlin", UID: uid, Applied: "False", Failed: 1, Failures: []api.ManifestFailure{{
+	h.hear(api.PlacementResult{Changed: changed, Member: "berlin", UID: uid, Applied: "False", Failed: 1, Failures: []api.ManifestFailure{{
 		ObjectRef: api.ObjectRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web"}, Condition: "Applied", Reason: "ManifestApplyFailed", Message: "denied",
 	}}})
 	h.fare("Failed", "0 of 1 available, 1 failed")

@@ -23,7 +23,10 @@ const shopFront = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web,
 // hear plays the agent of a member that reports on placement web.
 func (h *house) hear(r api.PlacementResult) {
 	h.t.Helper()
-	r.Header, r.Placement, r.Generation, r.Total, r.Changed = api.NewHeader(api.KindPlacementResult), "web", 1, 2, metav1.NewTime(elsewhen.Now())
+	if r.Changed.IsZero() {
+		r.Changed = metav1.NewTime(elsewhen.Now())
+	}
+	r.Header, r.Placement, r.Generation, r.Total = api.NewHeader(api.KindPlacementResult), "web", 1, 2
 	require.NoError(h.t, h.server.Agent(h.t, r.Member).PutResult(bustest.Context(h.t), subjects.CommandPlacement, "web", r))
 }
 
