@@ -1,7 +1,6 @@
 package front
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -80,9 +79,7 @@ func defined(u *unstructured.Unstructured) (*kind, error) {
 }
 
 // definitionOf tells a definition from what it was before, and from another of its name.
-func definitionOf(u *unstructured.Unstructured) string {
-	return fmt.Sprintf("%s/%d", u.GetUID(), u.GetGeneration())
-}
+func definitionOf(one *shelf.Item) string { return fmt.Sprintf("%s/%d", one.UID, one.Generation) }
 
 // shaped takes in the schema of a kind.
 func (k *kind) shaped(props *apiextensionsv1.JSONSchemaProps) error {
@@ -180,82 +177,10 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:mostCell], "") + "…"
 }
 
-// current is what is served now, with the kinds that are defined.
-func (f *Front) current(ctx context.Context) *served {
-	now := f.now.Load()
-	kept := f.shelf(f.definitions, true)
-	found, number, err := kept.Kept(ctx, "")
-	if err != nil {
-		return now // as it was when the door answered last
-	}
-	if number == now.number {
-		return now
-	}
-	f.serving.Lock()
-	defer f.serving.Unlock()
-	if now = f.now.Load(); now.number >= number {
-		return now
-	}
-	next, err := f.define(now, found, number, mostParts)
-	if err != nil {
-		f.Log.Warn().Err(err).Msg("kinds that are defined cannot be served")
-		return now
-	}
-	f.now.Store(next)
-	f.drop(next)
-	return next
-}
-
-// outcome is what became of a definition.
-type outcome struct {
-	of    string // the definition, by uid and generation
-	parts int
-	kind  *kind // nil where it is not served
-	err   error // why it is not
-	full  bool  // because there was no room
-}
-
-// define serves what is built in and the kinds of definitions, the oldest first while there is room; what did not change is not read anew.
-func (f *Front) define(before *served, found []*shelf.Item, number uint64, room bounds.Definitions) (*served, error) {
-	all, ways, outcomes := slices.Clone(f.builtIn), maps.Clone(before.ways), map[string]outcome{}
-	found = slices.Clone(found)
-	for i, one := range found {
-		found[i] = one.Whole()
-	}
-	slices.SortStableFunc(found, func(a, b *shelf.Item) int {
-		return a.Object.GetCreationTimestamp().Compare(b.Object.GetCreationTimestamp().Time)
-	})
-	for _, one := range found {
-		name := one.Object.GetName()
-		was := before.outcomes[name]
-		now := was
-		if of := definitionOf(one.Object); of != was.of {
-			now = outcome{of: of, parts: bounds.Parts(one.Object.Object)}
-		}
-		if err := room.Take(now.parts); err != nil {
-			now.kind, now.err, now.full = nil, err, true
-		} else if now.full || now.kind == nil && now.err == nil {
-			now.full = false
-			if now.kind, now.err = f.read(one.Object); now.err == nil {
-				ways[now.kind], now.err = f.tried(now.kind)
-			}
-		}
-		if outcomes[name] = now; now.err == nil {
-			all = append(all, now.kind)
-		} else if now.of != was.of || now.full != was.full {
-			f.Log.Warn().Err(now.err).Str("definition", name).Msg("a kind that is defined cannot be served")
-		}
-	}
-	next, err := f.made(all, ways, before, number)
-	if err == nil {
-		next.outcomes = outcomes
-	}
-	return next, err
-}
-
 // read is the kind of a definition.
-func (f *Front) read(u *unstructured.Unstructured) (*kind, error) {
-	k, err := defined(u)
+func (f *Front) read(u *unstructured.Unstructured) (k *kind, err error) {
+	defer recovered(&err)
+	k, err = defined(u)
 	if err == nil && slices.ContainsFunc(f.builtIn, func(b *kind) bool { return b.Group == k.Group }) {
 		return nil, fmt.Errorf("found the group %s, which is built in, expected another", k.Group)
 	}

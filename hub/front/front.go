@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +24,7 @@ import (
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 	serverfilters "k8s.io/apiserver/pkg/server/filters"
 
+	"flotilla/bus/loop"
 	"flotilla/hub/front/bounds"
 	"flotilla/hub/front/shapes"
 	"flotilla/hub/front/shelf"
@@ -60,12 +60,12 @@ type Front struct {
 
 	life context.Context //nolint:containedctx // ends with the front: watches and what is followed
 	end  context.CancelFunc
-	all  sync.WaitGroup
+	all  loop.Works
 
 	turns *turns.All
 
-	serving sync.Mutex // held while another is made of what is served
 	now     atomic.Pointer[served]
+	serving serving // in the place of now
 	shelves *shelf.All
 }
 
@@ -142,7 +142,7 @@ func (f *Front) way(k *kind) (*way, error) {
 func (f *Front) Close() {
 	f.end()
 	f.shelves.Close()
-	f.all.Wait()
+	f.all.End()
 }
 
 // filtered has requests pass who asks, what for, and whether they may.
@@ -199,15 +199,6 @@ func (f *Front) bounded(next http.Handler, long genericrequest.LongRunningReques
 		}
 		next.ServeHTTP(w, r.WithContext(turns.With(r.Context(), turn)))
 	})
-}
-
-// hold waits for room for an answer that holds these objects, which it has until it was taken.
-func hold(ctx context.Context, items ...*shelf.Item) error {
-	var bytes int64
-	for _, one := range items {
-		bytes += int64(one.Size)
-	}
-	return turns.Hold(ctx, turns.Answered, bytes)
 }
 
 // noted keeps token and address of a request, and ends it with the front.

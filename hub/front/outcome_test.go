@@ -45,7 +45,7 @@ func definedAs(t *testing.T, name string, generation, fields, second int) *shelf
 	require.NoError(t, err)
 	u := &unstructured.Unstructured{}
 	require.NoError(t, u.UnmarshalJSON(text))
-	return &shelf.Item{Object: u}
+	return &shelf.Item{Object: u, Heading: shelf.Heading{Name: u.GetName(), UID: u.GetUID(), Generation: u.GetGeneration(), Created: u.GetCreationTimestamp()}}
 }
 
 // fronted is a front that serves what is built in, and its log.
@@ -87,8 +87,7 @@ func TestADefinitionIsReadOnce(t *testing.T) {
 	require.Equal(t, []string{"goods", "others"}, second.words())
 	require.Equal(t, 1, strings.Count(log.String(), "\n"), log)
 
-	good.Object.SetGeneration(2)
-	bad.Object.SetGeneration(2)
+	good.Generation, bad.Generation = 2, 2
 	third, err := f.define(second, []*shelf.Item{good, bad}, 3, mostParts)
 	require.NoError(t, err)
 	require.Equal(t, []string{"bads"}, third.words())
@@ -128,7 +127,8 @@ func TestShapesGoOnWhileTheirKindsDo(t *testing.T) {
 	t.Parallel()
 	f, _ := fronted(t)
 	good, other := definedAs(t, "good", 1, 3, 1), definedAs(t, "other", 1, 3, 2)
-	other.Object.SetName("others.example.org")
+	other.Name = "others.example.org"
+	other.Object.SetName(other.Name)
 	require.NoError(t, unstructured.SetNestedField(other.Object.Object, "example.org", "spec", "group"))
 	const path = "apis/example.com/v1"
 	first, err := f.define(f.now.Load(), []*shelf.Item{good}, 1, mostParts)
@@ -138,7 +138,7 @@ func TestShapesGoOnWhileTheirKindsDo(t *testing.T) {
 	require.NotNil(t, second.shapes["apis/example.org/v1"])
 	require.Same(t, first.shapes[path], second.shapes[path])
 	require.Same(t, f.now.Load().shapes["apis/apps/v1"], second.shapes["apis/apps/v1"])
-	good.Object.SetGeneration(2)
+	good.Generation = 2
 	third, err := f.define(second, []*shelf.Item{good}, 3, mostParts)
 	require.NoError(t, err)
 	require.NotSame(t, first.shapes[path], third.shapes[path])

@@ -32,7 +32,7 @@ func (scales) New() runtime.Object { return &autoscalingv1.Scale{} }
 
 // Get is the scale of an object.
 func (s scales) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	found, err := s.current(ctx, name)
+	found, err := s.held(ctx, name)
 	if err != nil {
 		return nil, err
 	}

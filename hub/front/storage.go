@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -92,22 +91,37 @@ func (s *storage) current(ctx context.Context, name string) (*shelf.Item, error)
 	return found, nil
 }
 
+// held is an object as it is now, nil where there is none. There is room for it until the request has ended, and before it is decoded.
+func (s *storage) held(ctx context.Context, name string) (*shelf.Item, error) {
+	for room := int64(0); ; {
+		found, err := s.current(ctx, name)
+		if err != nil || found == nil {
+			return nil, err
+		}
+		if takes := found.Weight(); takes > room && !turns.Try(ctx, turns.Answered, takes-room) {
+			if err := turns.Hold(ctx, turns.Answered, takes-room); err != nil {
+				return nil, err
+			}
+			room = takes
+			continue // whoever waited keeps nothing of what was there before
+		}
+		return found.Whole(), nil
+	}
+}
+
 // Get is one object.
 func (s *storage) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	found, err := s.current(ctx, name)
+	found, err := s.held(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if found == nil {
 		return nil, s.missing(name)
 	}
-	if err := hold(ctx, found); err != nil {
-		return nil, err
-	}
 	return found.Object.DeepCopy(), nil
 }
 
-// List is a page of the objects that selectors choose.
+// List is a page of the objects that selectors choose. There is room for them until they were taken, and before they are decoded.
 func (s *storage) List(ctx context.Context, o *metainternalversion.ListOptions) (runtime.Object, error) {
 	if s.kind.Kind == "Pod" {
 		warning.AddWarning(ctx, "", podsRun)
@@ -116,85 +130,61 @@ func (s *storage) List(ctx context.Context, o *metainternalversion.ListOptions) 
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	kept := s.shelf(ctx)
-	found, number, err := kept.Kept(ctx, s.namespace(ctx))
-	switch {
-	case errors.Is(err, shelf.ErrWide):
-		return s.listWide(ctx, kept, o, after)
-	case err != nil:
-		return nil, s.kind.translated(err, "")
-	case strings.HasPrefix(after, inDoor):
-		return nil, apierrors.NewResourceExpired("the list that the page before is of has ended: list again")
+	kept, p := s.shelf(ctx), s.paging(o)
+	for room := int64(0); ; {
+		found, number, err := kept.Kept(ctx, s.namespace(ctx))
+		switch {
+		case errors.Is(err, shelf.ErrWide):
+			turns.Free(ctx, turns.Answered)
+			return s.listWide(ctx, kept, o, after)
+		case err != nil:
+			return nil, s.kind.translated(err, "")
+		case strings.HasPrefix(after, inDoor):
+			return nil, apierrors.NewResourceExpired("the list that the page before is of has ended: list again")
+		}
+		found = p.candidates(found, after)
+		if needs := p.needs(found); needs > room && !turns.Try(ctx, turns.Answered, needs-room) {
+			if err := turns.Hold(ctx, turns.Answered, needs-room); err != nil {
+				return nil, err
+			}
+			room = needs
+			continue // whoever waited keeps nothing of what was there before
+		}
+		return s.listed(p, found, number)
 	}
-	page, left, err := s.page(ctx, found, o, after)
-	if err != nil {
-		return nil, err
+}
+
+// listed is the list of a page of objects that are kept.
+func (s *storage) listed(p *paging, found []*shelf.Item, number uint64) (runtime.Object, error) {
+	page, left, fits := p.page(found)
+	if !fits {
+		return nil, s.tooWide("come in one answer: list them in pages, with limit=500")
 	}
-	list := s.NewList().(*unstructured.UnstructuredList)
-	list.SetResourceVersion(shelf.Printed(number))
+	list := s.filled(page, number)
 	if left > 0 {
 		list.SetContinue(selected.Token(page[len(page)-1].Key))
-		if o.LabelSelector == nil || o.LabelSelector.Empty() {
+		if p.o.LabelSelector == nil || p.o.LabelSelector.Empty() {
 			list.SetRemainingItemCount(&left)
 		}
 	}
-	return filled(ctx, list, page)
-}
-
-// page are the objects behind a key that selectors choose, as many as belong on one page, and how many objects are left behind it. Where objects
-// are decoded for it there is room for them before.
-func (s *storage) page(ctx context.Context, found []*shelf.Item, o *metainternalversion.ListOptions, after string) (page []*shelf.Item, left int64, err error) {
-	most, paged := s.front.Bounds.List, o != nil && o.Limit > 0
-	if paged {
-		most = s.front.Bounds.Page
-	}
-	var decoded int64
-	may := selected.May(o)
-	found = slices.DeleteFunc(found, func(one *shelf.Item) bool {
-		_, name, _ := strings.Cut(one.Key, "/")
-		out := one.Key <= after || !may(name, one.Labels)
-		if !out {
-			decoded += one.Decoded()
-		}
-		return out
-	})
-	if err := turns.Hold(ctx, turns.Answered, min(decoded, most)); err != nil {
-		return nil, 0, err
-	}
-	choose, size := selected.By(o), int64(0)
-	for i, one := range found {
-		takes := max(int64(one.Size), one.Decoded())
-		if one = one.Whole(); !choose(one.Object) {
-			continue
-		}
-		size += takes
-		switch {
-		case !paged && size > most:
-			return nil, 0, s.tooWide("come in one answer: list them in pages, with limit=500")
-		case paged && len(page) > 0 && (int64(len(page)) == o.Limit || size > most):
-			return page, int64(len(found) - i), nil
-		}
-		page = append(page, one)
-	}
-	return page, 0, nil
+	return list, nil
 }
 
 // filled is a list with a page of objects.
-func filled(ctx context.Context, list *unstructured.UnstructuredList, page []*shelf.Item) (runtime.Object, error) {
-	if err := hold(ctx, page...); err != nil {
-		return nil, err
-	}
+func (s *storage) filled(page []*shelf.Item, number uint64) *unstructured.UnstructuredList {
+	list := s.NewList().(*unstructured.UnstructuredList)
+	list.SetResourceVersion(shelf.Printed(number))
 	list.Items = make([]unstructured.Unstructured, len(page))
 	for i, one := range page {
 		list.Items[i] = *one.Object // whoever writes it changes nothing
 	}
-	return list, nil
+	return list
 }
 
 // Watch tells of changes, from a version or from now on.
 func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions) (watch.Interface, error) {
 	kept := s.shelf(ctx)
-	found, number, err := kept.Kept(ctx, s.namespace(ctx))
+	_, number, err := kept.Kept(ctx, "")
 	switch {
 	case errors.Is(err, shelf.ErrWide):
 		return nil, s.tooWide("be watched: list them in pages, or get one by its name")
@@ -205,20 +195,23 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	w := &watcher{mayChoose: selected.May(o), shelf: kept, bookmarks: o.AllowWatchBookmarks, may: s.front.stands, results: make(chan watch.Event), flushed: bounds.Flushed(ctx)}
-	namespace, choose := s.namespace(ctx), selected.By(o)
-	w.choose = func(u *unstructured.Unstructured) bool {
-		return (namespace == "" || u.GetNamespace() == namespace) && choose(u)
+	w := &watcher{
+		namespace: s.namespace(ctx), mayChoose: selected.May(o), shelf: kept, bookmarks: o.AllowWatchBookmarks, may: s.front.stands,
+		results: make(chan watch.Event), flushed: bounds.Flushed(ctx),
 	}
-	all := o.SendInitialEvents != nil && *o.SendInitialEvents
+	choose := selected.By(o)
+	w.choose = func(u *unstructured.Unstructured) bool {
+		return (w.namespace == "" || u.GetNamespace() == w.namespace) && choose(u)
+	}
+	at, all := shelf.Place{}, o.SendInitialEvents != nil && *o.SendInitialEvents
 	switch {
 	case all || from == 0:
-		from = number
+		at.Number = number
 		w.initial = all && o.AllowWatchBookmarks
 	case from > number || !kept.Gave(from): // of another hub, or of records that are no more
 		return nil, apierrors.FromObject(expired(from))
 	default:
-		found = nil
+		at = shelf.Place{Number: from, All: true}
 	}
 	end, err := turns.Stay(ctx)
 	if err != nil {
@@ -226,12 +219,18 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 	}
 	ctx, w.stop = context.WithCancel(ctx)
 	leave := kept.Attend()
-	s.front.all.Go(func() {
+	begins := s.front.all.Go(func() {
 		defer end()
 		defer leave()
 		defer kept.AfterEnd(w.stop)()
-		w.run(ctx, found, from)
+		w.run(ctx, at)
 	})
+	if !begins {
+		leave()
+		end()
+		w.stop()
+		return nil, apierrors.NewServiceUnavailable("this hub ends: ask again")
+	}
 	return w, nil
 }
 
@@ -275,7 +274,8 @@ func (s *storage) Update(
 	}
 	defer leave()
 	for try := 1; ; try++ {
-		now, err := s.current(ctx, name)
+		turns.Free(ctx, turns.Answered) // of the try before
+		now, err := s.held(ctx, name)
 		if err != nil {
 			return nil, false, err
 		}
@@ -421,10 +421,10 @@ func (s *storage) apply(ctx context.Context, u *unstructured.Unstructured, reque
 	if err != nil {
 		return nil, err
 	}
-	if now == nil || string(now.Object.GetUID()) != result.UID { // gone again already
+	if now == nil || string(now.UID) != result.UID { // gone again already
 		return u, nil
 	}
-	return now.Object.DeepCopy(), nil
+	return now.Whole().Object.DeepCopy(), nil // what was sent has as much room
 }
 
 // secretive are the kinds that hold values which the door shows digests of in a dry run: they are answered as they were sent.
@@ -457,7 +457,7 @@ func (s *storage) Delete(ctx context.Context, name string, judge rest.ValidateOb
 		return nil, false, err
 	}
 	defer leave()
-	now, err := s.current(ctx, name)
+	now, err := s.held(ctx, name)
 	if err != nil {
 		return nil, false, err
 	}
@@ -495,7 +495,7 @@ func (s *storage) Delete(ctx context.Context, name string, judge rest.ValidateOb
 	if err != nil || after == nil {
 		return now.Object.DeepCopy(), true, err
 	}
-	return after.Object.DeepCopy(), false, nil
+	return after.Whole().Object.DeepCopy(), false, nil
 }
 
 func (s *storage) ref(u *unstructured.Unstructured) api.ObjectRef {

@@ -2,7 +2,6 @@ package front
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,6 +25,7 @@ const (
 // watcher is one who watches a shelf.
 type watcher struct {
 	shelf     *shelf.Shelf
+	namespace string // empty for all
 	choose    func(*unstructured.Unstructured) bool
 	mayChoose func(name string, labelled map[string]string) bool // for what is not decoded yet
 	bookmarks bool
@@ -43,22 +43,22 @@ func (w *watcher) ResultChan() <-chan watch.Event { return w.results }
 // Stop ends the watch.
 func (w *watcher) Stop() { w.stop() }
 
-// run sends events until ctx ends, or who watches may look no more, or is so slow that changes are not kept any more.
-func (w *watcher) run(ctx context.Context, first []*shelf.Item, after uint64) {
+// run sends what there is to tell from a place on, until ctx ends, or who watches may look no more, or is so slow that changes are not kept any
+// more.
+func (w *watcher) run(ctx context.Context, at shelf.Place) {
 	defer close(w.results)
 	w.look = time.NewTicker(lookEvery)
 	defer w.look.Stop()
-	if !bounds.Began(ctx, w.flushed) || !w.begin(ctx, first, after) {
+	if !bounds.Began(ctx, w.flushed) {
 		return
 	}
 	mark := time.NewTicker(bookmarkEvery)
 	defer mark.Stop()
 	for {
-		next, number, on := w.passOn(ctx, after)
+		next, on := w.passOn(ctx, &at)
 		if !on {
 			return
 		}
-		after = number
 		select {
 		case <-ctx.Done():
 			return
@@ -68,31 +68,11 @@ func (w *watcher) run(ctx context.Context, first []*shelf.Item, after uint64) {
 				return
 			}
 		case <-mark.C:
-			if w.bookmarks && !w.mark(ctx, after, false) {
+			if w.bookmarks && !w.mark(ctx, at.Number, false) {
 				return
 			}
 		}
 	}
-}
-
-// begin sends what is there at first. Nothing is decoded for it before there is room for what it becomes.
-func (w *watcher) begin(ctx context.Context, first []*shelf.Item, number uint64) bool {
-	for _, one := range first {
-		_, name, _ := strings.Cut(one.Key, "/")
-		if !w.mayChoose(name, one.Labels) {
-			continue
-		}
-		if one.Object != nil && !w.choose(one.Object) {
-			continue
-		}
-		if !w.hold(ctx, max(int64(one.Size), one.Decoded())) {
-			return false
-		}
-		if one = one.Whole(); w.choose(one.Object) && !w.send(ctx, watch.Added, one.Object) {
-			return false
-		}
-	}
-	return !w.initial || w.mark(ctx, number, true)
 }
 
 // hold waits for room for so many bytes, and has it until the next event was taken.
@@ -101,40 +81,72 @@ func (w *watcher) hold(ctx context.Context, bytes int64) bool {
 	return turns.Hold(ctx, turns.Answered, bytes) == nil
 }
 
-// passOn sends what changed after a number. It returns what is closed at the next change, and the number up to which was sent.
-func (w *watcher) passOn(ctx context.Context, after uint64) (next <-chan struct{}, number uint64, on bool) {
-	changes, number, next, kept := w.shelf.Since(after)
-	if !kept {
-		_ = w.hold(ctx, 0) && w.send(ctx, watch.Error, expired(after))
-		return nil, 0, false
-	}
-	for i := range changes {
-		if !w.tell(ctx, &changes[i]) {
-			return nil, 0, false
+// passOn sends what there is to tell at a place, which it moves. It returns what is closed at the next change.
+func (w *watcher) passOn(ctx context.Context, at *shelf.Place) (next <-chan struct{}, on bool) {
+	for on = true; next == nil && on; {
+		if next, on = w.pass(ctx, at); on && w.initial && at.All {
+			w.initial = false
+			on = w.mark(ctx, at.Number, true)
 		}
 	}
-	return next, max(after, number), true
+	return next, on
 }
 
-// tell sends a change as it is seen through the selectors: what begins to match is added, what ends to is deleted.
-func (w *watcher) tell(ctx context.Context, c *shelf.Change) bool {
-	now := c.Now
-	was := c.Before != nil && w.choose(c.Before.Object)
-	is := c.Kind != watch.Deleted && w.choose(now.Object)
-	if (is || was) && !w.hold(ctx, int64(now.Size)) {
-		return false
+// pass sends one event. While it waits for room it keeps no object, and what it decodes and sends has that room.
+func (w *watcher) pass(ctx context.Context, at *shelf.Place) (next <-chan struct{}, on bool) {
+	for room := int64(0); ; {
+		told, is, next, kept := w.shelf.Next(at, w.mayTell)
+		switch {
+		case !kept:
+			_ = w.hold(ctx, 0) && w.send(ctx, watch.Error, expired(at.Number))
+			return nil, false
+		case !is:
+			return next, true
+		}
+		if takes := told.Weight(); takes > room {
+			room = takes
+			if turns.Free(ctx, turns.Answered); !turns.Try(ctx, turns.Answered, takes) {
+				told = shelf.Change{}
+				if !w.hold(ctx, takes) {
+					return nil, false
+				}
+				continue
+			}
+		}
+		kind, object := w.event(&told)
+		at.Passed(&told)
+		told = shelf.Change{} // who is slow keeps the event alone
+		if object == nil {
+			turns.Free(ctx, turns.Answered)
+			return nil, true
+		}
+		return nil, w.send(ctx, kind, object)
 	}
-	switch {
+}
+
+// mayTell says that a change of an item may be seen through the selectors.
+func (w *watcher) mayTell(one *shelf.Item) bool {
+	if one.Object != nil {
+		return w.choose(one.Object)
+	}
+	return (w.namespace == "" || one.Namespace == w.namespace) && w.mayChoose(one.Name, one.Labels)
+}
+
+// event is a change as it is seen through the selectors: what begins to match is added, what ends to is deleted. Without an object it is not seen.
+func (w *watcher) event(c *shelf.Change) (kind watch.EventType, object *unstructured.Unstructured) {
+	now := c.Now.Whole()
+	was := c.Before != nil && w.choose(c.Before.Object)
+	switch is := c.Kind != watch.Deleted && w.choose(now.Object); {
 	case is && was:
-		return w.send(ctx, watch.Modified, now.Object)
+		return watch.Modified, now.Object
 	case is:
-		return w.send(ctx, watch.Added, now.Object)
+		return watch.Added, now.Object
 	case was:
 		last := c.Before.Object.DeepCopy()
 		last.SetResourceVersion(shelf.Printed(c.Number))
-		return w.send(ctx, watch.Deleted, last)
+		return watch.Deleted, last
 	}
-	return true
+	return "", nil
 }
 
 // mark sends how far the shelf is.

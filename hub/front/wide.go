@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"flotilla/hub/front/selected"
@@ -27,14 +26,14 @@ func (s *storage) listWide(ctx context.Context, kept *shelf.Shelf, o *metaintern
 	if !is && after != "" {
 		return nil, apierrors.NewResourceExpired("the list that the page before is of has ended: list again")
 	}
-	selector, limit, most := "", 0, s.front.Bounds.List
+	selector, limit := "", 0
 	if o != nil && o.Limit > 0 {
-		limit, most = int(o.Limit), s.front.Bounds.Page
+		limit = int(o.Limit)
 	}
 	if o != nil && o.LabelSelector != nil && !s.kind.ours { // members are selected there by the labels that they state, too
 		selector = o.LabelSelector.String()
 	}
-	if err := turns.Hold(ctx, turns.Answered, most); err != nil {
+	if err := turns.Hold(ctx, turns.Answered, s.front.Bounds.List); err != nil {
 		return nil, err
 	}
 	found, next, number, err := kept.Page(ctx, s.namespace(ctx), selector, from, limit, selected.By(o))
@@ -44,12 +43,11 @@ func (s *storage) listWide(ctx context.Context, kept *shelf.Shelf, o *metaintern
 	case err != nil:
 		return nil, s.kind.translated(err, "")
 	}
-	list := s.NewList().(*unstructured.UnstructuredList)
-	list.SetResourceVersion(shelf.Printed(number))
+	list := s.filled(found, number)
 	if next != "" {
 		list.SetContinue(selected.Token(inDoor + next))
 	}
-	return filled(ctx, list, found)
+	return list, nil
 }
 
 // tooWide says that the objects of the kind are too large together for something.

@@ -54,10 +54,9 @@ type All struct {
 	most Bounds
 	life context.Context //nolint:containedctx // ends with all shelves
 	end  context.CancelFunc
-	work sync.WaitGroup
+	work loop.Works
 
 	mu      sync.Mutex
-	closed  bool
 	shelves map[Kind]*Shelf
 	held    map[*Shelf]held
 }
@@ -83,20 +82,8 @@ func New(door Door, now func() time.Time, most Bounds) *All {
 
 // Close ends all shelves, and waits for what is read and followed.
 func (a *All) Close() {
-	a.mu.Lock()
-	a.closed = true
-	a.mu.Unlock()
 	a.end()
-	a.work.Wait()
-}
-
-// run has work done that Close waits for, unless that was called before.
-func (a *All) run(work func()) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.closed {
-		a.work.Go(work)
-	}
+	a.work.End()
 }
 
 // Of is the shelf of a kind, kept from the first time that it is asked for.

@@ -198,6 +198,19 @@ func (d *plainDoor) waits(want int) func() error {
 	}
 }
 
+// since are the changes after a number, the number of the newest list, and what is closed at the next change; false where they are not kept any
+// more.
+func (s *Shelf) since(after uint64) (changes []Change, number uint64, next <-chan struct{}, kept bool) {
+	for at := (Place{Number: after, All: true}); ; {
+		one, is, next, kept := s.Next(&at, func(*Item) bool { return true })
+		if !is {
+			return changes, at.Number, next, kept
+		}
+		changes = append(changes, one)
+		at.Passed(&one)
+	}
+}
+
 // told are changes in short.
 func told(changes []Change) string {
 	var all []string

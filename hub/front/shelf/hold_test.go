@@ -124,13 +124,13 @@ func TestWhatNobodyUsesIsForgotten(t *testing.T) {
 	}
 	require.Equal(t, [3]bool{false, true, true}, kept())
 	_, number, _ := all[0].List("")
-	_, _, _, goesOn := all[0].Since(number)
+	_, _, _, goesOn := all[0].since(number)
 	require.False(t, goesOn)
 	a.room(1 << 20)
 	found, number, err := all[0].Kept(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, found, 50)
-	_, _, _, goesOn = all[0].Since(number)
+	_, _, _, goesOn = all[0].since(number)
 	require.True(t, goesOn)
 }
 
@@ -182,7 +182,7 @@ func TestChangesHaveTheirPartOfTheRoom(t *testing.T) {
 		d.put("busy/000", "u", fmt.Sprint(i), false)
 		require.NoError(t, busy.fresh(t.Context()))
 		_, number, _ := busy.List("")
-		_, _, _, kept := busy.Since(number)
+		_, _, _, kept := busy.since(number)
 		require.True(t, kept, "who follows misses nothing")
 	}
 	var sum int64
@@ -191,7 +191,7 @@ func TestChangesHaveTheirPartOfTheRoom(t *testing.T) {
 	}
 	require.LessOrEqual(t, sum, a.most.Kept/rings)
 	require.Equal(t, busy.weight(), a.held[busy])
-	_, _, _, kept := busy.Since(begun)
+	_, _, _, kept := busy.since(begun)
 	require.False(t, kept)
 	text, _ := since(t, quiet, first)
 	require.Equal(t, "MODIFIED quiet/001 2", text, "the largest are dropped")
@@ -268,9 +268,9 @@ func TestNobodyWatchesFromAPage(t *testing.T) {
 	found, again, err := s.Kept(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	_, _, _, kept := s.Since(number)
+	_, _, _, kept := s.since(number)
 	require.False(t, kept)
-	_, _, _, kept = s.Since(again)
+	_, _, _, kept = s.since(again)
 	require.True(t, kept)
 }
 
@@ -298,7 +298,7 @@ func TestAWatchGoesOnFromOneObject(t *testing.T) {
 		found, kept := s.get("shop", "b")
 		require.True(t, kept)
 		require.Equal(t, later.Number, found.Number)
-		if changes, _, _, kept := s.Since(one.Number); kept {
+		if changes, _, _, kept := s.since(one.Number); kept {
 			require.Contains(t, told(changes), "available")
 		}
 	}
@@ -310,14 +310,31 @@ func TestWhatIsReadMeanwhileIsLean(t *testing.T) {
 	d := newDoor(t)
 	s := d.shelves(t, new(atomic.Int64)).Of(configMap)
 	d.put("shop/a", "u", "1", false)
-	l := &listing{shelf: s, before: s.items, at: map[string]int{}}
+	l := &listing{shelf: s, before: s.content.items, at: map[string]int{}}
 	require.NoError(t, l.all(t.Context()))
 	s.keepAs(true)
 	require.NoError(t, s.take(l, "1"))
-	require.Nil(t, s.items["shop/a"].Object)
+	require.Nil(t, s.content.items["shop/a"].Object)
 	s.empty(s.all.now(), false)
 	require.ErrorIs(t, s.take(l, "1"), ErrWide, "what was read before is not kept")
-	require.Empty(t, s.items)
+	require.Empty(t, s.content.items)
+}
+
+// A read ends where the shelf keeps objects again while its texts are read.
+func TestAReadEndsWhereTheShelfKeepsObjectsAgain(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	a := d.shelves(t, new(atomic.Int64))
+	d.fill("shop", 3)
+	s := a.Of(configMap)
+	require.NoError(t, s.fresh(t.Context()))
+	s.keepAs(true)
+	a.door = &emptying{plainDoor: d, verb: api.VerbList, then: func() { s.keepAs(false) }}
+	d.put("shop/000", "u", "2", false)
+	require.NoError(t, s.fresh(t.Context()))
+	found, _, _ := s.List("")
+	require.Equal(t, "2", found[0].says())
+	require.Equal(t, s.weight(), a.held[s])
 }
 
 // After the end nothing is begun any more, and who asks is told to ask again.
@@ -332,6 +349,6 @@ func TestNothingBeginsAfterTheEnd(t *testing.T) {
 	require.ErrorAs(t, s.fresh(t.Context()), &failure)
 	require.Equal(t, api.CodeUnavailable, failure.Code)
 	s.Attend()()
-	a.work.Wait()
+	a.work.End()
 	require.Zero(t, d.lists)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	kjson "k8s.io/apimachinery/pkg/util/json"
@@ -19,38 +20,52 @@ type Item struct {
 	Number uint64 // its resourceVersion
 	Spec   string // the version of its spec record
 	Size   int    // of what the door said, in bytes
+	Heading
 
-	Labels map[string]string
-
-	uid    types.UID
+	kind   *Kind
 	text   []byte            // where there is no Object
 	digest [sha256.Size]byte // of what the door said
 	weight int64             // in memory, with its Object
 }
 
-// keyOf orders the objects of a shelf.
-func keyOf(u *unstructured.Unstructured) string { return u.GetNamespace() + "/" + u.GetName() }
+// Heading is what is known of an object that was not decoded.
+type Heading struct {
+	Namespace  string            `json:"namespace"`
+	Name       string            `json:"name"`
+	UID        types.UID         `json:"uid"`
+	Generation int64             `json:"generation"`
+	Created    metav1.Time       `json:"creationTimestamp"`
+	Labels     map[string]string `json:"labels"`
+}
 
-// itemOf is an object as the door shows it; nil where it lies in the hub in a version that is not served, whose fields may be others.
+// keyOf orders the objects of a shelf.
+func keyOf(namespace, name string) string { return namespace + "/" + name }
+
+// itemOf is the text of an object as the door shows it; nil where it lies in the hub in a version that is not served, whose fields may be
+// others.
 func (k *Kind) itemOf(raw json.RawMessage, spec string) (key string, made *Item, err error) {
-	u := &unstructured.Unstructured{}
-	if err := kjson.Unmarshal(raw, &u.Object); err != nil {
+	var u struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Heading
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	if err := kjson.Unmarshal(raw, &u); err != nil {
 		return "", nil, fmt.Errorf("reading an object of the door: %w", err)
 	}
-	if key = keyOf(u); !k.Ours && u.GroupVersionKind() != k.GroupVersionKind {
+	key = keyOf(u.Metadata.Namespace, u.Metadata.Name)
+	if version, kind := k.ToAPIVersionAndKind(); !k.Ours && (u.APIVersion != version || u.Kind != kind) {
 		return key, nil, nil
 	}
-	u.SetGroupVersionKind(k.GroupVersionKind)
-	if !k.Values { // it holds what was applied, as it was
-		unstructured.RemoveNestedField(u.Object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
-	}
-	number, err := Numbered(u.GetResourceVersion())
+	number, err := Numbered(u.Metadata.ResourceVersion)
 	if err != nil {
 		return "", nil, err
 	}
-	made = &Item{Object: u, Key: key, Spec: spec, Size: len(raw), Labels: u.GetLabels(), uid: u.GetUID(), digest: sha256.Sum256(raw), weight: weigh(u.Object)}
-	made.renumber(number)
-	return key, made, nil
+	return key, &Item{
+		Key: key, Number: number, Spec: spec, Size: len(raw), Heading: u.Metadata.Heading, kind: k, text: raw, digest: sha256.Sum256(raw), weight: weigh(raw),
+	}, nil
 }
 
 // renumber gives an item that nobody else has another number.
@@ -78,7 +93,11 @@ func (i *Item) Whole() *Item {
 	whole := *i
 	whole.text, whole.Object = nil, &unstructured.Unstructured{}
 	if err := kjson.Unmarshal(i.text, &whole.Object.Object); err != nil {
-		panic(fmt.Sprintf("reading the text that was made of %s: %v", i.Key, err))
+		panic(fmt.Sprintf("reading the text of %s, which was read before: %v", i.Key, err))
+	}
+	whole.Object.SetGroupVersionKind(i.kind.GroupVersionKind)
+	if !i.kind.Values { // it holds what was applied, as it was
+		unstructured.RemoveNestedField(whole.Object.Object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
 	}
 	whole.renumber(i.Number)
 	return &whole
@@ -98,6 +117,9 @@ func (i *Item) lean() *Item {
 	return &lean
 }
 
+// Weight is how much memory the item takes with its Object, and at least that of its text.
+func (i *Item) Weight() int64 { return max(int64(i.Size), i.weight) }
+
 // Decoded is how much memory Whole takes, beside that of the item.
 func (i *Item) Decoded() int64 {
 	if i.Object != nil {
@@ -109,7 +131,7 @@ func (i *Item) Decoded() int64 {
 // takes is how much memory the item takes.
 func (i *Item) takes() int64 {
 	if i.Object == nil {
-		return leanBytes + int64(len(i.text))
+		return leanBytes + i.labelBytes() + int64(len(i.text))
 	}
-	return i.weight
+	return i.labelBytes() + i.weight
 }

@@ -47,12 +47,8 @@ func (s *Shelf) One(ctx context.Context, namespace, name string) (*Item, error) 
 // get is one object as it was read last, nil where there is none; false where objects are not kept any more.
 func (s *Shelf) get(namespace, name string) (found *Item, kept bool) {
 	s.mu.Lock()
-	found, kept = s.items[namespace+"/"+name], s.mark != ""
-	s.mu.Unlock()
-	if found == nil {
-		return nil, kept
-	}
-	return found.Whole(), kept
+	defer s.mu.Unlock()
+	return s.content.items[keyOf(namespace, name)], s.mark != ""
 }
 
 // ask is one object as the door says it, nil where there is none.
@@ -85,8 +81,8 @@ const mostGiven = 4096
 func (s *Shelf) numbered(now *Item) (*Item, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if was := s.items[now.Key]; was != nil && was.digest == now.digest {
-		return was.Whole(), true
+	if was := s.content.items[now.Key]; was != nil && was.digest == now.digest {
+		return was, true
 	}
 	if other, is := s.given[now.Key]; is && other.number == now.Number && other.digest != now.digest || s.mark != "" && now.Number <= s.number {
 		return nil, false
@@ -119,13 +115,14 @@ func (s *Shelf) Page(ctx context.Context, namespace, selector, from string, limi
 				return nil, "", 0, err
 			}
 		}
-		switch full, err := p.take(page); {
+		next, full, err := p.take(page)
+		switch {
 		case err != nil:
 			return nil, "", 0, err
-		case full || page.Continue == "":
-			return p.found, page.Continue, number, nil
+		case full || next == "":
+			return p.found, next, number, nil
 		}
-		request.Continue = page.Continue
+		request.Continue = next
 	}
 }
 
@@ -137,30 +134,37 @@ type paging struct {
 
 	found []*Item
 	seen  int
-	size  int64 // in memory, of what was seen or, without a limit, found
+	last  string // the key of what was seen last
+	size  int64  // in memory, of what was seen or, without a limit, found
 }
 
-// take takes in what the door sent, and says that the page is full.
-func (p *paging) take(page *api.ListResponse) (full bool, err error) {
+// behindAll follows a key of the door, which ends in a version: what comes behind it comes behind all versions of the object.
+const behindAll = "/~"
+
+// take takes in what the door sent. It says where the list goes on, and that the page is full.
+func (p *paging) take(page *api.ListResponse) (next string, full bool, err error) {
 	for i, raw := range page.Items {
-		_, one, err := p.kind.itemOf(raw, page.Specs[i])
+		key, one, err := p.kind.itemOf(raw, page.Specs[i])
 		if err != nil {
-			return false, err
+			return "", false, err
 		}
 		if one == nil {
 			continue
 		}
+		if p.limit > 0 && p.last != "" && p.size+one.Weight() > p.all.most.Page {
+			return p.last + behindAll, true, nil
+		}
+		p.last = key
 		p.seen++
-		chosen := p.choose(one.Object)
-		if chosen {
+		size := one.Weight()
+		if one = one.Whole(); p.choose(one.Object) {
 			p.found = append(p.found, one)
+		} else if p.limit == 0 {
+			size = 0
 		}
-		if chosen || p.limit > 0 {
-			p.size += max(int64(one.Size), one.weight)
+		if p.size += size; p.limit == 0 && p.size > p.all.most.List {
+			return "", false, ErrWide
 		}
 	}
-	if p.limit == 0 && p.size > p.all.most.List {
-		return false, ErrWide
-	}
-	return p.limit > 0 && (p.seen >= p.limit || p.size > p.all.most.Page), nil
+	return page.Continue, p.limit > 0 && (p.seen >= p.limit || p.size > p.all.most.Page), nil
 }

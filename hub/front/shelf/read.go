@@ -81,7 +81,7 @@ func (s *Shelf) join() *flight {
 	s.reads.reading = true
 	s.mu.Unlock()
 	if begin {
-		s.all.run(s.readOn)
+		s.all.work.Go(s.readOn)
 	}
 	return next
 }
@@ -117,7 +117,7 @@ func (s *Shelf) read(ctx context.Context) error {
 	if s.mark == "" { // it may have been emptied meanwhile
 		s.reads.known = map[string]string{}
 	}
-	l := &listing{shelf: s, before: s.items, round: s.round, at: map[string]int{}, lean: s.lean}
+	l := &listing{shelf: s, before: s.content.items, round: s.content.round, at: map[string]int{}, lean: s.lean}
 	s.mu.Unlock()
 	weight := s.weight()
 	l.weight, l.ring = weight.items, weight.ring
@@ -134,7 +134,7 @@ func (s *Shelf) read(ctx context.Context) error {
 func (s *Shelf) weight() (h held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, one := range s.items {
+	for _, one := range s.content.items {
 		h.items += one.takes()
 	}
 	h.ring = s.ring.takes()
@@ -259,13 +259,11 @@ func (l *listing) take(page *api.ListResponse) error {
 		name := key.Namespace + "/" + key.Name
 		l.put(listed{key: name, mark: page.Marks[i]})
 	}
+	var read []int
 	for i, raw := range page.Items {
 		key, made, err := l.shelf.kind.itemOf(raw, page.Specs[i])
 		if err != nil {
 			return err
-		}
-		if made != nil && l.lean {
-			made = made.lean()
 		}
 		if was := l.before[key]; made != nil && was != nil {
 			if l.weight -= was.takes(); was.digest == made.digest {
@@ -276,12 +274,27 @@ func (l *listing) take(page *api.ListResponse) error {
 		if len(page.Marks) > 0 {
 			one.mark = page.Marks[i]
 		}
-		l.put(one)
-		if made != nil {
-			l.weight += made.takes()
+		if read = append(read, l.put(one)); made != nil {
+			l.weight += l.takes(made)
 		}
 	}
-	return l.hold()
+	if err := l.hold(); err != nil || l.lean {
+		return err
+	}
+	for _, at := range read { // now that there is room
+		if one := &l.found[at]; one.item != nil {
+			one.item = one.item.Whole()
+		}
+	}
+	return nil
+}
+
+// takes is how much memory an item takes as it is kept.
+func (l *listing) takes(i *Item) int64 {
+	if l.lean || i.Object != nil {
+		return i.takes()
+	}
+	return i.labelBytes() + i.weight
 }
 
 // hold has the shelf hold what was read so far. It may have to become lean for that.
@@ -293,8 +306,8 @@ func (l *listing) hold() error {
 		if !l.shelf.all.hold(l.shelf, held{items: l.weight, ring: l.ring}) {
 			return ErrWide
 		}
-		if l.lean == l.shelf.isLean() {
-			return nil
+		if l.lean || !l.shelf.isLean() {
+			return nil // where the shelf keeps objects again meanwhile, texts are among them
 		}
 	}
 }
@@ -303,7 +316,7 @@ func (l *listing) hold() error {
 func (l *listing) slim() {
 	l.lean = true
 	l.shelf.mu.Lock()
-	l.before = l.shelf.items
+	l.before = l.shelf.content.items
 	l.shelf.mu.Unlock()
 	l.weight = l.shelf.weight().items
 	for i := range l.found {
@@ -319,12 +332,14 @@ func (l *listing) slim() {
 	}
 }
 
-func (l *listing) put(one listed) {
+// put notes an object, and returns where.
+func (l *listing) put(one listed) (at int) {
 	at, known := l.at[one.key]
 	if !known {
 		l.at[one.key] = len(l.found)
 		l.found = append(l.found, one)
-		return
+		return len(l.found) - 1
 	}
 	l.found[at] = one
+	return at
 }

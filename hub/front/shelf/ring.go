@@ -18,6 +18,14 @@ type Change struct {
 	Before *Item // nil where there was none
 }
 
+// Weight is how much memory is taken at most by what is told of a change.
+func (c *Change) Weight() int64 {
+	if c.Before == nil {
+		return c.Now.Weight()
+	}
+	return max(c.Now.Weight(), c.Before.Weight())
+}
+
 // takes is how much memory a change takes.
 func (c *Change) takes() int64 {
 	if c.Before == nil {

@@ -2,8 +2,6 @@ package shelf
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,17 +22,16 @@ type Shelf struct {
 	life context.Context //nolint:containedctx // ends when the kind is served no more
 	end  context.CancelFunc
 
-	mu     sync.Mutex
-	reads  reads
-	mark   string // where the door's next wait begins; empty where nothing was read
-	items  map[string]*Item
-	round  int              // how often items were others
-	given  map[string]given // by One, since the newest list
-	number uint64           // of the newest list
-	ring   ring
-	looks  looks
-	lean   bool      // it keeps the texts of objects
-	wide   time.Time // when it was too large; zero: it is not
+	mu      sync.Mutex
+	reads   reads
+	mark    string // where the door's next wait begins; empty where nothing was read
+	content content
+	given   map[string]given // by One, since the newest list
+	number  uint64           // of the newest list
+	ring    ring
+	looks   looks
+	lean    bool      // it keeps the texts of objects
+	wide    time.Time // when it was too large; zero: it is not
 }
 
 // looks are who looks at a shelf.
@@ -45,7 +42,7 @@ type looks struct {
 }
 
 func newShelf(all *All, k Kind) *Shelf {
-	s := &Shelf{all: all, kind: k, items: map[string]*Item{}, ring: ring{changed: make(chan struct{})}}
+	s := &Shelf{all: all, kind: k, content: content{items: map[string]*Item{}}, ring: ring{changed: make(chan struct{})}}
 	s.life, s.end = context.WithCancel(all.life)
 	return s
 }
@@ -59,7 +56,7 @@ func (s *Shelf) AfterEnd(f func()) (stop func() bool) { return context.AfterFunc
 // Attend has the shelf follow what changes until leave is called.
 func (s *Shelf) Attend() (leave func()) {
 	if s.begin() {
-		s.all.run(s.follow)
+		s.all.work.Go(s.follow)
 	}
 	return func() { s.looked(s.all.now(), 1) }
 }
@@ -135,18 +132,20 @@ func (s *Shelf) begins() bool {
 func (s *Shelf) keepAs(lean bool) {
 	s.mu.Lock()
 	s.lean = lean
-	before, round := s.items, s.round
+	before := s.content
 	s.mu.Unlock()
-	items := make(map[string]*Item, len(before))
-	for key, one := range before {
-		if items[key] = one.Whole(); lean {
+	items := make(map[string]*Item, len(before.items))
+	for key, one := range before.items {
+		if lean {
 			items[key] = one.lean()
+		} else {
+			items[key] = one.Whole()
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.round == round { // else it was read meanwhile
-		s.items = items
+	if s.content.round == before.round { // else it was read meanwhile
+		s.content.set(items)
 	}
 }
 
@@ -154,8 +153,8 @@ func (s *Shelf) keepAs(lean bool) {
 func (s *Shelf) whole() (sum int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, one := range s.items {
-		sum += one.weight
+	for _, one := range s.content.items {
+		sum += one.labelBytes() + one.weight
 	}
 	return sum
 }
@@ -182,8 +181,9 @@ func (s *Shelf) empty(now time.Time, wide bool) {
 	if s.wide = (time.Time{}); wide {
 		s.wide = now
 	}
-	s.items, s.mark, s.lean = map[string]*Item{}, "", false
-	s.round++
+	s.mark, s.lean = "", false
+	s.content.set(nil)
+	s.content.round++
 	s.number++
 	s.ring.empty(s.number) // who watches lists anew
 }
@@ -200,20 +200,14 @@ func (s *Shelf) isWide() bool {
 }
 
 // List are the objects in a namespace, of all where that is empty, sorted by key, and the number of the list, as they were when somebody called
-// fresh last; false where they are not kept any more.
+// fresh last; false where they are not kept any more. Others have the same slice.
 func (s *Shelf) List(namespace string) (found []*Item, number uint64, kept bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mark == "" {
 		return nil, 0, false
 	}
-	for _, one := range s.items {
-		if namespace == "" || strings.HasPrefix(one.Key, namespace+"/") {
-			found = append(found, one)
-		}
-	}
-	slices.SortFunc(found, func(a, b *Item) int { return strings.Compare(a.Key, b.Key) })
-	return found, s.number, true
+	return s.content.of(namespace), s.number, true
 }
 
 // Gave says that the shelf gave a number that no record has: another hub numbers what members say by itself.
@@ -224,13 +218,4 @@ func (s *Shelf) Gave(number uint64) bool {
 		return true
 	}
 	return s.ring.has(number)
-}
-
-// Since are the changes after a number, the number of the newest list, and what is closed at the next change; false where they are
-// not kept any more.
-func (s *Shelf) Since(after uint64) (changes []Change, number uint64, next <-chan struct{}, kept bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	changes, kept = s.ring.since(after)
-	return changes, s.number, s.ring.changed, kept
 }

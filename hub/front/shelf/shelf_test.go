@@ -37,7 +37,7 @@ func anything(*unstructured.Unstructured) bool { return true }
 // since is what changed after a number, in short, and the newest number.
 func since(t *testing.T, s *Shelf, after uint64) (string, uint64) {
 	t.Helper()
-	changes, number, _, kept := s.Since(after)
+	changes, number, _, kept := s.since(after)
 	require.True(t, kept)
 	for i := range changes {
 		require.Greater(t, changes[i].Number, after, "numbers grow")
@@ -61,10 +61,10 @@ func TestAnObjectThatWasMadeAnewIsAnother(t *testing.T) {
 		require.NoError(t, s.fresh(t.Context()))
 		text, number := since(t, s, first)
 		require.Equal(t, "DELETED shop/a 1, ADDED shop/a 2", text)
-		changes, _, _, _ := s.Since(first)
+		changes, _, _, _ := s.since(first)
 		require.Equal(t, number, changes[1].Number)
-		require.EqualValues(t, "one", changes[0].Before.uid)
-		require.EqualValues(t, "two", changes[1].Now.uid)
+		require.EqualValues(t, "one", changes[0].Before.UID)
+		require.EqualValues(t, "two", changes[1].Now.UID)
 	}
 }
 
@@ -158,9 +158,10 @@ func TestOneObjectCostsThatObject(t *testing.T) {
 			require.Nil(t, found)
 			return nil
 		}
-		is, _, _ := unstructured.NestedString(found.Object.Object, "data", "text")
+		whole := found.Whole().Object
+		is, _, _ := unstructured.NestedString(whole.Object, "data", "text")
 		require.Equal(t, text, is)
-		require.Equal(t, Printed(found.Number), found.Object.GetResourceVersion())
+		require.Equal(t, Printed(found.Number), whole.GetResourceVersion())
 		return found
 	}
 	listed := func(name string) uint64 {
@@ -274,14 +275,14 @@ func TestWhatShelvesHoldIsBounded(t *testing.T) {
 	text, now := since(t, large, number)
 	require.Equal(t, "MODIFIED shop/07 2, DELETED shop/08 "+strings.Repeat("x", 1000)+", ADDED shop/08 3", text)
 	require.Equal(t, large.weight(), a.held[large])
-	_, _, next, kept := large.Since(now)
+	_, _, next, kept := large.since(now)
 	require.True(t, kept)
 
 	a.most.Kept = 130 << 10
 	d.put("tea/a", "u", strings.Repeat("x", 1000), false)
 	require.NoError(t, small.fresh(t.Context()), "another gives way")
 	<-next
-	_, _, _, kept = large.Since(now)
+	_, _, _, kept = large.since(now)
 	require.False(t, kept, "who watches is sent away")
 	require.True(t, large.isWide())
 	require.ErrorIs(t, large.fresh(t.Context()), ErrWide)
@@ -290,7 +291,8 @@ func TestWhatShelvesHoldIsBounded(t *testing.T) {
 	require.False(t, last.isWide())
 	one, err := large.One(t.Context(), "shop", "07")
 	require.NoError(t, err)
-	require.NotNil(t, one.Object)
+	require.Nil(t, one.Object, "whoever asks decodes it once there is room")
+	require.Equal(t, "07", one.Whole().Object.GetName())
 
 	var names []string
 	from, pages := "", 0
@@ -326,9 +328,9 @@ func TestWhatShelvesHoldIsBounded(t *testing.T) {
 	found, again, _ := large.List("")
 	require.Len(t, found, 100)
 	require.Greater(t, again, now)
-	_, _, _, kept = large.Since(again)
+	_, _, _, kept = large.since(again)
 	require.True(t, kept)
-	_, _, _, kept = large.Since(now)
+	_, _, _, kept = large.since(now)
 	require.False(t, kept, "nobody knows what changed meanwhile")
 
 	d.put("shop/07", "u", "4", false)
@@ -380,11 +382,21 @@ func TestPagesOfLargeObjectsAreShort(t *testing.T) {
 	for i := range 80 {
 		d.put(fmt.Sprintf("shop/%02d", i), "u", strings.Repeat("x", 1<<10), false)
 	}
-	found, next, _, err := s.Page(t.Context(), "", "", "", 70, anything)
-	require.NoError(t, err)
-	require.Len(t, found, 12)
-	require.Equal(t, "shop/11", next)
-	_, _, _, err = s.Page(t.Context(), "", "", "", 0, anything)
+	var names []string
+	for from := ""; ; {
+		found, next, _, err := s.Page(t.Context(), "", "", from, 70, anything)
+		require.NoError(t, err)
+		for _, one := range found {
+			names = append(names, one.Key)
+		}
+		if from = next; next == "" {
+			break
+		}
+		require.Len(t, found, 8)
+	}
+	require.Len(t, names, 80)
+	require.IsIncreasing(t, names)
+	_, _, _, err := s.Page(t.Context(), "", "", "", 0, anything)
 	require.ErrorIs(t, err, ErrWide)
 }
 
@@ -408,7 +420,7 @@ func TestAKindIsFollowedWhileItIsWatched(t *testing.T) {
 	bustest.Eventually(t, d.waits(1))
 	require.Equal(t, 1, d.most)
 	_, number, _ := kept.List("")
-	_, _, changed, _ := kept.Since(number)
+	_, _, changed, _ := kept.since(number)
 	d.put("shop/a", "u", "1", false)
 	d.wakes <- struct{}{}
 	<-changed

@@ -18,6 +18,7 @@ type taking struct {
 	// behind is the number of the next change that no record says, unless an object has it: members may have said something else.
 	behind uint64
 	own    map[uint64]bool // the numbers that objects have by their records
+	told   map[uint64]bool // the numbers of changes: what is shown of one record may be several objects
 }
 
 // free is a number that nothing else has.
@@ -53,13 +54,13 @@ func (s *Shelf) take(l *listing, mark string) error {
 func (s *Shelf) put(l *listing, number uint64, mark string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.round != l.round {
+	if s.content.round != l.round {
 		return false
 	}
 	t := &taking{
 		Shelf: s, first: s.mark == "", left: make(map[string]*Item, len(l.found)),
 		// What changed comes behind the list before, also where no record says so.
-		behind: max(number, s.number+1), newest: max(number, s.number), own: map[uint64]bool{},
+		behind: max(number, s.number+1), newest: max(number, s.number), own: map[uint64]bool{}, told: map[uint64]bool{},
 	}
 	for i := range l.found {
 		if one := l.found[i].item; one != nil {
@@ -73,14 +74,15 @@ func (s *Shelf) put(l *listing, number uint64, mark string) bool {
 	for i := range l.found {
 		t.one(&l.found[i])
 	}
-	for key, was := range s.items {
+	for key, was := range s.content.items {
 		if t.left[key] == nil {
 			t.changes = append(t.changes, gone(was, t.free())) // so that who is cut off between two is told of the second
 		}
 	}
 	slices.SortStableFunc(t.changes, func(a, b Change) int { return cmp.Compare(a.Number, b.Number) })
-	s.items, s.number, s.mark, s.given = t.left, t.newest, mark, nil
-	s.round++
+	s.content.set(t.left)
+	s.content.round++
+	s.number, s.mark, s.given = t.newest, mark, nil
 	if t.first {
 		s.ring.oldest = max(s.ring.oldest, t.newest)
 		return true
@@ -91,7 +93,7 @@ func (s *Shelf) put(l *listing, number uint64, mark string) bool {
 
 // one takes in an object.
 func (t *taking) one(l *listed) {
-	was, now := t.items[l.key], l.item
+	was, now := t.content.items[l.key], l.item
 	if !l.read && !l.lost {
 		now = was
 	}
@@ -102,22 +104,8 @@ func (t *taking) one(l *listed) {
 		t.left[l.key] = t.kept(was)
 		return
 	}
-	least, anew := t.number+1, was != nil && was.uid != now.uid
-	if anew {
-		least++ // the end of the one before has a number too
-	}
-	ended := now.Number - 1
-	switch other, is := t.given[l.key]; {
-	case !t.first && now.Number < least:
-		if anew {
-			ended = t.free()
-		}
-		now.renumber(t.free())
-	case is && other.number == now.Number && other.digest != now.digest: // it changed since, by what members said
-		now.renumber(t.free())
-	}
-	t.own[ended] = true
-	t.newest = max(t.newest, now.Number)
+	anew := was != nil && was.UID != now.UID
+	ended := t.assign(now, anew)
 	t.left[l.key] = t.kept(now)
 	one := Change{Kind: watch.Added, Number: now.Number, Now: now}
 	switch {
@@ -127,6 +115,28 @@ func (t *taking) one(l *listed) {
 		one.Kind, one.Before = watch.Modified, was
 	}
 	t.changes = append(t.changes, one)
+}
+
+// assign gives an object that is another than before a number that no other change has, and returns one for the end of what it was before where it
+// was made anew.
+func (t *taking) assign(now *Item, anew bool) (ended uint64) {
+	least := t.number + 1
+	if anew {
+		least++ // the end of the one before has a number too
+	}
+	ended = now.Number - 1
+	switch other, is := t.given[now.Key]; {
+	case !t.first && (now.Number < least || t.told[now.Number]):
+		if anew {
+			ended = t.free()
+		}
+		now.renumber(t.free())
+	case is && other.number == now.Number && other.digest != now.digest: // it changed since, by what members said
+		now.renumber(t.free())
+	}
+	t.own[ended], t.told[ended], t.told[now.Number] = true, true, true
+	t.newest = max(t.newest, now.Number)
+	return ended
 }
 
 // kept is an item as the shelf keeps it.

@@ -102,6 +102,17 @@ func Hold(ctx context.Context, in Room, bytes int64) error {
 	return t.Hold(ctx, in, bytes)
 }
 
+// Try has the turn of a context hold so many bytes if there is room for them now.
+func Try(ctx context.Context, in Room, bytes int64) bool {
+	t, is := ctx.Value(key{}).(*Turn)
+	if !is {
+		return true
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	return t.Hold(ctx, in, bytes) == nil
+}
+
 // Free gives back what the turn of a context holds in a room.
 func Free(ctx context.Context, in Room) {
 	if t, is := ctx.Value(key{}).(*Turn); is {
