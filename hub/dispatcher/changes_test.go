@@ -1,15 +1,18 @@
 package dispatcher_test
 
 import (
-	"errors"
+	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
 	"flotilla/core/api"
@@ -144,17 +147,23 @@ func TestAChangeIsAsLongAsWhatChanged(t *testing.T) {
 	require.InDelta(t, few, length(200, 20), 32) // numbers have other digits
 }
 
-// Whatever is released, lost and begun anew, in any order: in the end the index that is stored is what is released, and
-// who took in some of it on the way comes to the same.
+// Whatever is released, lost and begun anew, in any order, while the agent is there or away, and another takes its place: in the end it holds what
+// is released.
 func TestAnyHistoryEndsWithWhatIsReleased(t *testing.T) {
 	y := newYard(t)
 	stream, err := y.store.Conn.JS.Stream(bustest.Context(t), y.store.Conn.Fleet.Stream(subjects.Commands))
 	require.NoError(t, err)
+	enrolled := func() {
+		put(y, subjects.Identities, "berlin", api.Identity{Name: "berlin", SealingKey: y.server.SealingKey(t, "berlin")})
+	}
+	enrolled()
+	agent := y.server.Agent(t, "berlin")
 	snapshot := int64(0)
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		y.begin()
-		agent := &follower{y: y, member: "berlin"}
+		index := &followed{}
+		leave := y.follow(agent, index)
 		released := map[string]int64{}
 		for range 1 + random.IntN(12) {
 			switch placement := []string{"a", "b", "c"}[random.IntN(3)]; random.IntN(10) {
@@ -167,9 +176,14 @@ func TestAnyHistoryEndsWithWhatIsReleased(t *testing.T) {
 				y.reconnect()
 			case 2:
 				y.enrol("berlin")
-			case 3, 4:
-				agent.look()
+			case 3:
+				enrolled()
+			case 4:
+				leave()
+				leave = y.follow(agent, index)
 			case 5:
+				leave() // until it is there again
+			case 6:
 				y.release(placement, entry("paris", 1))
 				delete(released, placement)
 			default:
@@ -181,15 +195,75 @@ func TestAnyHistoryEndsWithWhatIsReleased(t *testing.T) {
 		snapshot++
 		y.release("last", entry("berlin", snapshot))
 		released["last"] = snapshot
-		bustest.Eventually(t, func() error {
-			agent.look()
-			command, _, err := y.command("berlin")
-			return errors.Join(err, same(released, command.Entries), same(released, agent.held.Entries))
-		})
+		enrolled()
+		leave()
+		leave = y.follow(agent, index)
+		bustest.Eventually(t, func() error { return same(released, index.entries()) })
+		leave()
 		for placement := range released {
 			y.release(placement, entry("paris", 1))
 		}
 		y.stop()
+	}
+}
+
+// follow has an agent follow its index until leave is called; again does nothing.
+func (y *yard) follow(agent *member.Conn, index *followed) (leave func()) {
+	ctx, end := context.WithCancel(bustest.Context(y.t))
+	ended := make(chan error, 1)
+	f := member.NewFollower(member.FollowerOptions{Hub: agent, Kind: subjects.CommandPlacement, Index: index})
+	go func() { ended <- f.Run(ctx) }()
+	return sync.OnceFunc(func() {
+		end()
+		require.NoError(y.t, <-ended)
+	})
+}
+
+// followed is an index as an agent keeps it: a change is made to the index that it was made of alone, and nothing older is taken.
+type followed struct {
+	mu       sync.Mutex
+	command  api.PlacementCommand
+	position api.IndexPosition
+}
+
+func (f *followed) entries() []api.IndexEntry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.command.Entries
+}
+
+func (f *followed) Held() (member.Held, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return member.Held{Position: f.position, Session: f.command.Session}, len(f.command.Session) > 0
+}
+
+func (f *followed) Read(whole []byte) (member.Held, bool) {
+	var command api.PlacementCommand
+	err := json.Unmarshal(whole, &command)
+	return member.Held{Position: api.IndexPosition{Base: command.Order}, Session: command.Session}, err == nil && len(command.Session) > 0
+}
+
+func (f *followed) Take(_ context.Context, whole []byte, changes [][]byte, _ uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	command, position := f.command, f.position
+	if whole != nil {
+		command = api.PlacementCommand{}
+		if json.Unmarshal(whole, &command) != nil {
+			return
+		}
+		position = api.IndexPosition{Base: command.Order}
+	}
+	for _, text := range changes {
+		var change api.PlacementDelta
+		if json.Unmarshal(text, &change) != nil || amend(&command, &change) != nil {
+			return
+		}
+		position = change.Position
+	}
+	if command.Order.Compare(f.command.Order) > 0 {
+		f.command, f.position = command, position
 	}
 }
 
@@ -225,34 +299,4 @@ func same(released map[string]int64, entries []api.IndexEntry) error {
 		return fmt.Errorf("found %v, wanted %v", found, released)
 	}
 	return nil
-}
-
-// follower takes in an index as an agent does: the change that comes next, and where there is none the index as it is
-// stored whole.
-type follower struct {
-	y        *yard
-	member   string
-	held     api.PlacementCommand
-	position api.IndexPosition
-}
-
-func (f *follower) look() {
-	for {
-		for len(f.held.Session) > 0 {
-			next := api.IndexPosition{Base: f.position.Base, Number: f.position.Number + 1}
-			if next.Number > subjects.CommandSlots || f.y.change(&f.held, next) != nil {
-				break
-			}
-			f.position = next
-		}
-		body, _, err := f.y.store.Commands.Get(bustest.Context(f.y.t), f.member, subjects.CommandPlacement)
-		if err != nil {
-			return
-		}
-		command, err := f.y.opened(f.member, body)
-		if err != nil || command.Order.Compare(f.held.Order) <= 0 {
-			return
-		}
-		f.held, f.position = command, api.IndexPosition{Base: command.Order}
-	}
 }

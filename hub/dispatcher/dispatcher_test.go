@@ -121,8 +121,13 @@ func (y *yard) change(command *api.PlacementCommand, position api.IndexPosition)
 	}
 	require.Equal(y.t, position, change.Position)
 	require.Positive(y.t, change.Order.Compare(change.After))
+	return amend(command, &change)
+}
+
+// amend makes a change to an index.
+func amend(command *api.PlacementCommand, change *api.PlacementDelta) error {
 	if change.After != command.Order {
-		return fmt.Errorf("change %s is of the index of order %s, not of %s", position, change.After, command.Order)
+		return fmt.Errorf("change %s is of the index of order %s, not of %s", change.Position, change.After, command.Order)
 	}
 	of := map[string]api.IndexEntry{}
 	for _, e := range append(command.Entries, change.Entries...) {
