@@ -60,6 +60,7 @@ func TestTooManyReadsAreRefused(t *testing.T) {
 	answers := make(chan *nats.Msg, 1000)
 	_, err := mallory.ChanSubscribe(subjects.Inbox("mallory")+".x", answers)
 	require.NoError(t, err)
+	began := time.Now()
 	for range 200 {
 		require.NoError(t, mallory.PublishRequest(subjects.DirectGet(stream, large), subjects.Inbox("mallory")+".x", nil))
 	}
@@ -67,7 +68,10 @@ func TestTooManyReadsAreRefused(t *testing.T) {
 	for range 100 {
 		counts[bustest.Within(t, answers, "an answer").Header.Get(bus.HeaderStatus)]++
 	}
-	require.GreaterOrEqual(t, counts["429"], 80, "%v", counts)
+	sent := 8 + 16*time.Since(began).Seconds() // MiB, and one more
+	require.LessOrEqual(t, float64(counts[""]-1)*900/1024, sent, "%v", counts)
+	require.Equal(t, 100, counts[""]+counts["429"], "%v", counts)
+	require.Positive(t, counts["429"])
 
 	oslo, _ := bustest.Raw(t, server, "oslo")
 	found, err := oslo.Request(subjects.DirectGet(stream, small), nil, time.Minute)
