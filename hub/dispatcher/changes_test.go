@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
@@ -112,9 +113,7 @@ func TestALostChangeIsMadeGood(t *testing.T) {
 	y.snapshotOf("berlin", "web", 1)
 	y.release("web", entry("berlin", 2))
 	_, before := y.snapshotOf("berlin", "web", 2)
-	stream, err := y.store.Conn.JS.Stream(bustest.Context(t), y.store.Conn.Fleet.Stream(subjects.Commands))
-	require.NoError(t, err)
-	require.NoError(t, stream.Purge(bustest.Context(t), jetstream.WithPurgeSubject(y.store.Conn.Fleet.CommandDelta("berlin", 0))))
+	y.purge("berlin", 0)
 	_, lost, err := y.command("berlin")
 	require.NoError(t, err)
 	require.Zero(t, lost.Position.Number)
@@ -147,17 +146,37 @@ func TestAChangeIsAsLongAsWhatChanged(t *testing.T) {
 	require.InDelta(t, few, length(200, 20), 32) // numbers have other digits
 }
 
+// An agent took in a change that the broker lost. What is released before the hub makes that good is no other change in its place, which the agent
+// would pass over: the index is stored whole.
+func TestWhatIsReleasedAfterALostChange(t *testing.T) {
+	y := newYard(t)
+	agent := y.agent("berlin")
+	index := &followed{}
+	defer y.follow(agent, index)()
+	holds := func(snapshot int64) {
+		t.Helper()
+		bustest.Eventually(t, func() error { return same(map[string]int64{"web": snapshot}, index.entries()) })
+	}
+	y.run(dispatcher.Options{Interval: 2 * time.Second}) // in which all that comes behind the change comes about
+	y.release("web", entry("berlin", 1))
+	holds(1)
+	y.release("web", entry("berlin", 2))
+	holds(2)
+	held, _ := index.Held()
+	require.Equal(t, 1, held.Position.Number)
+	y.purge("berlin", 0)
+	y.reconnect("other", entry("paris", 1))
+	y.release("web", entry("berlin", 3))
+	holds(3)
+	held, _ = index.Held()
+	require.Zero(t, held.Position.Number)
+}
+
 // Whatever is released, lost and begun anew, in any order, while the agent is there or away, and another takes its place: in the end it holds what
 // is released.
 func TestAnyHistoryEndsWithWhatIsReleased(t *testing.T) {
 	y := newYard(t)
-	stream, err := y.store.Conn.JS.Stream(bustest.Context(t), y.store.Conn.Fleet.Stream(subjects.Commands))
-	require.NoError(t, err)
-	enrolled := func() {
-		put(y, subjects.Identities, "berlin", api.Identity{Name: "berlin", SealingKey: y.server.SealingKey(t, "berlin")})
-	}
-	enrolled()
-	agent := y.server.Agent(t, "berlin")
+	agent := y.agent("berlin")
 	snapshot := int64(0)
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -171,13 +190,14 @@ func TestAnyHistoryEndsWithWhatIsReleased(t *testing.T) {
 				y.stop()
 				y.begin()
 			case 1:
-				slot := random.IntN(4)
-				require.NoError(t, stream.Purge(bustest.Context(t), jetstream.WithPurgeSubject(y.store.Conn.Fleet.CommandDelta("berlin", slot))))
-				y.reconnect()
+				y.purge("berlin", random.IntN(4))
+				snapshot++
+				y.reconnect(placement, entry("berlin", snapshot)) // while it is found out what was lost
+				released[placement] = snapshot
 			case 2:
 				y.enrol("berlin")
 			case 3:
-				enrolled()
+				y.takes("berlin")
 			case 4:
 				leave()
 				leave = y.follow(agent, index)
@@ -195,7 +215,7 @@ func TestAnyHistoryEndsWithWhatIsReleased(t *testing.T) {
 		snapshot++
 		y.release("last", entry("berlin", snapshot))
 		released["last"] = snapshot
-		enrolled()
+		y.takes("berlin")
 		leave()
 		leave = y.follow(agent, index)
 		bustest.Eventually(t, func() error { return same(released, index.entries()) })
@@ -205,6 +225,27 @@ func TestAnyHistoryEndsWithWhatIsReleased(t *testing.T) {
 		}
 		y.stop()
 	}
+}
+
+// agent connects that of a member, with keys of its own.
+func (y *yard) agent(name string) *member.Conn {
+	y.t.Helper()
+	y.takes(name)
+	return y.server.Agent(y.t, name)
+}
+
+// takes has the agent that connects as a member be the one that is enrolled.
+func (y *yard) takes(name string) {
+	y.t.Helper()
+	put(y, subjects.Identities, name, api.Identity{Name: name, SealingKey: y.server.SealingKey(y.t, name)})
+}
+
+// purge has the broker lose a change.
+func (y *yard) purge(name string, slot int) {
+	y.t.Helper()
+	stream, err := y.store.Conn.JS.Stream(bustest.Context(y.t), y.store.Conn.Fleet.Stream(subjects.Commands))
+	require.NoError(y.t, err)
+	require.NoError(y.t, stream.Purge(bustest.Context(y.t), jetstream.WithPurgeSubject(y.store.Conn.Fleet.CommandDelta(name, slot))))
 }
 
 // follow has an agent follow its index until leave is called; again does nothing.
@@ -276,16 +317,16 @@ func (y *yard) begin() {
 	y.snapshotOf("oslo", "begun", y.begun)
 }
 
-// reconnect ends the connection of the hub, and returns when it is back and writes.
-func (y *yard) reconnect() {
+// reconnect ends the connection of the hub, and releases a placement as soon as it is back.
+func (y *yard) reconnect(placement string, entries ...api.ReleaseEntry) {
 	y.t.Helper()
 	back := make(chan struct{}, 1)
 	defer y.store.Conn.OnReconnect(func() { back <- struct{}{} })()
 	require.NoError(y.t, y.store.Conn.NC.ForceReconnect())
 	bustest.Within(y.t, back, "a connection")
 	bustest.Eventually(y.t, func() error {
-		key := subjects.Releases.Key("reconnected")
-		_, err := y.store.Writer.Write(bustest.Context(y.t), store.Put(key, api.Release{Placement: "reconnected"}, y.store.State.Revision(key)))
+		key, release := subjects.Releases.Key(placement), api.Release{Header: api.NewHeader(api.KindRelease), Placement: placement, Entries: entries}
+		_, err := y.store.Writer.Write(bustest.Context(y.t), store.Put(key, release, y.store.State.Revision(key)))
 		return err
 	})
 }
