@@ -126,10 +126,8 @@ func (w *watcher) pass(ctx context.Context, at *shelf.Place) (next <-chan struct
 
 // mayTell says that a change of an item may be seen through the selectors.
 func (w *watcher) mayTell(one *shelf.Item) bool {
-	if one.Object != nil {
-		return w.choose(one.Object)
-	}
-	return (w.namespace == "" || one.Namespace == w.namespace) && w.mayChoose(one.Name, one.Labels)
+	may := (w.namespace == "" || one.Namespace == w.namespace) && w.mayChoose(one.Name, one.Labels)
+	return may && (one.Object == nil || w.choose(one.Object))
 }
 
 // event is a change as it is seen through the selectors: what begins to match is added, what ends to is deleted. Without an object it is not seen.

@@ -19,9 +19,9 @@ func By(o *metainternalversion.ListOptions) func(*unstructured.Unstructured) boo
 	if o == nil {
 		return func(*unstructured.Unstructured) bool { return true }
 	}
-	required := requiredOf(o.FieldSelector)
+	required, labelled := requiredOf(o.FieldSelector), o.LabelSelector != nil && !o.LabelSelector.Empty()
 	return func(u *unstructured.Unstructured) bool {
-		if o.LabelSelector != nil && !o.LabelSelector.Matches(labels.Set(u.GetLabels())) {
+		if labelled && !o.LabelSelector.Matches(labels.Set(u.GetLabels())) {
 			return false
 		}
 		for i := range required {

@@ -81,7 +81,7 @@ func (b *beginning) next() (one *Item) {
 		b.sorted = b.sorted[1:]
 	}
 	if !b.known {
-		b.changed, b.known = before(b.changes, b.at.key), true
+		b.changed, b.known = before(b.changes, b.at), true
 	}
 	switch {
 	case b.changed != nil && (len(b.sorted) == 0 || b.changed.Key < b.sorted[0].Key):
@@ -92,21 +92,13 @@ func (b *beginning) next() (one *Item) {
 	return one
 }
 
-// before is the first object behind a key that was there before the changes, as it was; nil for none.
-func before(changes []Change, key string) *Item {
-	for {
-		var first *Change
-		for i := range changes {
-			if c := &changes[i]; c.Now.Key > key && (first == nil || c.Now.Key < first.Now.Key) {
-				first = c
-			}
+// before is the first object behind a place that was there before the changes, as it was; nil for none. Of those that were made or changed again
+// since, what is in the place of before is newer than the place.
+func before(changes []Change, at *Place) (first *Item) {
+	for i := range changes {
+		if was := changes[i].Before; was != nil && was.Number <= at.Number && was.Key > at.key && (first == nil || was.Key < first.Key) {
+			first = was
 		}
-		switch {
-		case first == nil:
-			return nil
-		case first.Before != nil:
-			return first.Before
-		}
-		key = first.Now.Key
 	}
+	return first
 }
