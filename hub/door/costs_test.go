@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/hub/door"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // What one request has all others wait for is bounded (H44).
@@ -64,6 +66,22 @@ func TestPlacementsOfOneNamespaceAreBounded(t *testing.T) {
 	}
 	require.Equal(t, api.ActionConfigured, h.apply(config("settings", "7"))[0].Action, "what is there may change")
 	require.Equal(t, api.ActionCreated, h.apply(`{apiVersion: v1, kind: Namespace, metadata: {name: tea}}`, placementOf("tea", "tea"))[1].Action, "and elsewhere there is room")
+	gone := metav1.NewTime(elsewhen.Now())
+	for i, deleted := range []*metav1.Time{nil, &gone} { // its members have not confirmed that it goes
+		write(h, subjects.PlacementSpecs, "crowd1", api.Spec{
+			Header: api.NewHeader(api.KindSpec), UID: "u1", Deleted: deleted, Object: api.ObjectRef{APIVersion: api.PlacementVersion, Kind: api.KindClusterResourcePlacement, Name: "crowd1"},
+		})
+		other := strings.ReplaceAll(web, "name: web", "name: other")
+		if i == 0 {
+			require.Equal(t, api.CodeTooLarge, h.refuse(other).Code)
+		} else {
+			h.apply(other)
+			h.delete(api.KindClusterResourcePlacement, "", "other")
+		}
+	}
+	write(h, subjects.PlacementSpecs, "crowd1", api.Spec{
+		Header: api.NewHeader(api.KindSpec), UID: "u1", Object: api.ObjectRef{APIVersion: api.PlacementVersion, Kind: api.KindClusterResourcePlacement, Name: "crowd1"},
+	})
 	h.delete("ConfigMap", "shop", "more")
 	erase[api.Snapshot](h, subjects.Snapshots, subjects.SnapshotName("crowd0", 1))
 	h.apply(strings.ReplaceAll(web, "name: web", "name: other"))

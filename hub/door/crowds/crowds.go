@@ -28,7 +28,7 @@ type Crowds struct {
 	sum     map[string]int      // by place
 }
 
-// holding is what the newest snapshot of a placement holds.
+// holding is what the newest snapshot of a placement holds: of one that is going nothing, as that is cut no more.
 type holding struct {
 	objects int
 	places  []string
@@ -37,11 +37,13 @@ type holding struct {
 // New counts what snapshots hold, from now on.
 func New(tables *records.Tables) *Crowds {
 	c := &Crowds{records: tables, most: mostHeld, changed: map[string]struct{}{}, of: map[string]holding{}, sum: map[string]int{}}
-	tables.Snapshots.OnChange(func(name string) {
+	changed := func(placement string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.changed[subjects.Snapshots.Group(name)] = struct{}{}
-	})
+		c.changed[placement] = struct{}{}
+	}
+	tables.Snapshots.OnChange(func(name string) { changed(subjects.Snapshots.Group(name)) })
+	tables.Placements.OnChange(changed)
 	return c
 }
 
@@ -64,7 +66,7 @@ func (c *Crowds) held(placement string) holding {
 func (c *Crowds) follow() {
 	for placement := range c.changed {
 		now := holding{}
-		if newest := c.records.Newest(placement); len(newest) > 0 {
+		if newest := c.records.Newest(placement); len(newest) > 0 && !c.going(placement) {
 			now = holdingOf(newest[0])
 		}
 		add(c.sum, c.of[placement], -1)
@@ -74,6 +76,12 @@ func (c *Crowds) follow() {
 		}
 	}
 	clear(c.changed)
+}
+
+// going says that a placement is deleted, and waits until its members confirm that.
+func (c *Crowds) going(placement string) bool {
+	stored, _, found := c.records.Placements.Get(placement)
+	return found && stored.Deleted != nil
 }
 
 // add adds a holding to what places hold, or takes it away.
