@@ -22,6 +22,24 @@ func Server(handler http.Handler) *http.Server {
 	}
 }
 
+// leftWithin is how long what a handler left of a body may take: before it answers a server waits for the rest of a short one.
+const leftWithin = time.Second
+
+// Bodies has the body of each request come within some time, and soon where the handler has done without it. A handler may say otherwise.
+func Bodies(handler http.Handler, within time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength == 0 {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		control := http.NewResponseController(w)
+		until := func(wait time.Duration) { _ = control.SetReadDeadline(time.Now().Add(wait)) }
+		until(within)
+		defer until(leftWithin)
+		handler.ServeHTTP(w, r)
+	})
+}
+
 // Shed closes connections of a server that ask nothing at the moment; their clients make others when they need them.
 func Shed(server *http.Server) {
 	server.SetKeepAlivesEnabled(false)

@@ -33,6 +33,8 @@ type Site struct {
 }
 
 const (
+	// bodyWithin is for how long the body of a request may take to come.
+	bodyWithin = time.Minute
 	// stopSite is for how long answers that are on their way may go on.
 	stopSite = 3 * time.Second
 	// mostHeader is the most bytes that the headers of a request may have.
@@ -128,7 +130,7 @@ func (s *Site) at(listening net.Addr, secure bool) string {
 func (s *served) serve(handler http.Handler, mostBody int64, ways *ways) (stop func(bool)) {
 	streams, end := context.WithCancel(context.Background())
 	server := &http.Server{
-		Handler: http.MaxBytesHandler(handler, mostBody), TLSConfig: s.tls, BaseContext: func(net.Listener) context.Context { return streams },
+		Handler: gate.Bodies(http.MaxBytesHandler(handler, mostBody), bodyWithin), TLSConfig: s.tls, BaseContext: func(net.Listener) context.Context { return streams },
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: mostHeader, ErrorLog: stdlog.New(siteLog{s.log}, "", 0),
 	}
 	ways.let(s.name, s.listener, server)
