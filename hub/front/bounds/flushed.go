@@ -14,7 +14,7 @@ type flushedKey struct{}
 // Flushing has Flushed say of an answer that goes on when all of it so far was taken.
 func Flushing(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request) {
 	if wsstream.IsWebSocketRequest(r) { // which flushes nothing
-		return w, r
+		return &hushed{w}, r
 	}
 	f := &flushing{w, make(chan struct{}, 1)}
 	return responsewriter.WrapForHTTP1Or2(f), r.WithContext(context.WithValue(r.Context(), flushedKey{}, f.flushed))
