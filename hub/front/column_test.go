@@ -1,11 +1,13 @@
 package front
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Columns go down what definitions name, each value once; what goes down any number of levels, or unites, costs as much as somebody likes.
@@ -35,5 +37,24 @@ func TestColumnsOfDefinitions(t *testing.T) {
 	} {
 		_, ok := printedColumn(&apiextensionsv1.CustomResourceColumnDefinition{Name: "x", JSONPath: path})
 		require.False(t, ok, path)
+	}
+}
+
+// Of the columns of a definition the first are shown, however many there are.
+func TestColumnsOfADefinitionAreBounded(t *testing.T) {
+	for columns, shown := range map[int]int{3: 3, 16_000: mostColumns} {
+		all := make([]any, columns)
+		for i := range all {
+			all[i] = map[string]any{"name": fmt.Sprint("c", i), "type": "string", "jsonPath": ".spec.a"}
+		}
+		u := definedAs(t, "wide", 1, 3, 1).Object
+		versions, _, err := unstructured.NestedSlice(u.Object, "spec", "versions")
+		require.NoError(t, err)
+		versions[0].(map[string]any)["additionalPrinterColumns"] = all
+		require.NoError(t, unstructured.SetNestedSlice(u.Object, versions, "spec", "versions"))
+		k, err := defined(u)
+		require.NoError(t, err)
+		require.Len(t, k.columns(), shown)
+		require.Equal(t, "c2", k.columns()[2].name)
 	}
 }

@@ -67,7 +67,7 @@ func defined(u *unstructured.Unstructured) (*kind, error) {
 		resource:         crd.Spec.Names.Plural, namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped, short: crd.Spec.Names.ShortNames,
 		definition: &definition{types: managedfields.NewDeducedTypeConverter(), categories: crd.Spec.Names.Categories},
 	}
-	for i := range newest.AdditionalPrinterColumns {
+	for i := range min(len(newest.AdditionalPrinterColumns), mostColumns) {
 		if made, ok := printedColumn(&newest.AdditionalPrinterColumns[i]); ok {
 			k.definition.columns = append(k.definition.columns, made)
 		}
@@ -143,6 +143,9 @@ func (d *definition) tidy(u *unstructured.Unstructured) error {
 	}
 	return runtime.NewStrictDecodingError(faults)
 }
+
+// mostColumns is how many columns of a definition are shown at most: the widest that are known have some twenty.
+const mostColumns = 64
 
 // mostCell is what a cell of a column shows at most, in bytes.
 const mostCell = 1 << 10
