@@ -1,9 +1,6 @@
 package front
 
 import (
-	"cmp"
-	"slices"
-
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -32,12 +29,8 @@ func (s *storage) paging(o *metainternalversion.ListOptions) *paging {
 
 // candidates are the objects behind a key that names and labels do not rule out.
 func (p *paging) candidates(found []*shelf.Item, after string) (all []*shelf.Item) {
-	at, is := slices.BinarySearchFunc(found, after, func(i *shelf.Item, key string) int { return cmp.Compare(i.Key, key) })
-	if is {
-		at++
-	}
 	may := selected.May(p.o)
-	for _, one := range found[at:] {
+	for _, one := range shelf.Behind(found, after) {
 		if may(one.Name, one.Labels) {
 			all = append(all, one)
 		}

@@ -33,6 +33,12 @@ type changingDoor struct {
 	deletes  func()
 }
 
+// watched answers a wait for another revision than the one that is known, at once.
+func watched(now int64, asked *api.WatchRequest, answer any) {
+	mark := fmt.Sprint(now)
+	*answer.(*api.WatchResponse) = api.WatchResponse{Mark: mark, Changed: asked.After != mark}
+}
+
 // open is a front before the door, and what answers for ConfigMaps.
 func (d changingDoor) open(t *testing.T, most shelf.Bounds) (*Front, *storage) {
 	t.Helper()
@@ -98,8 +104,7 @@ func (d changingDoor) Ask(_ context.Context, _ api.Caller, verb string, question
 	now := d.revision.Load()
 	switch asked := question.(type) {
 	case *api.WatchRequest:
-		mark := fmt.Sprint(now)
-		*answer.(*api.WatchResponse) = api.WatchResponse{Mark: mark, Changed: asked.After != mark}
+		watched(now, asked, answer)
 	case *api.DeleteRequest:
 		d.deletes()
 		*answer.(*api.ApplyResult) = api.ApplyResult{Action: api.ActionDeleted}

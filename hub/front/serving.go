@@ -33,7 +33,7 @@ func (f *Front) current(ctx context.Context) *served {
 		return f.now.Load() // as it was when the door answered last
 	}
 	for f.now.Load().number < number {
-		made, of := f.make(found, number)
+		made, of := f.remake(found, number)
 		select {
 		case <-ctx.Done():
 			return f.now.Load()
@@ -46,8 +46,8 @@ func (f *Front) current(ctx context.Context) *served {
 	return f.now.Load()
 }
 
-// make begins to make what is served of definitions, unless somebody makes it now, of the definitions of a number.
-func (f *Front) make(found []*shelf.Item, number uint64) (made <-chan struct{}, of uint64) {
+// remake begins to make what is served of definitions, unless somebody makes it now, of the definitions of a number.
+func (f *Front) remake(found []*shelf.Item, number uint64) (made <-chan struct{}, of uint64) {
 	s := &f.serving
 	s.mu.Lock()
 	defer s.mu.Unlock()

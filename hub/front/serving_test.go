@@ -28,8 +28,7 @@ func (d definingDoor) Ask(_ context.Context, _ api.Caller, verb string, question
 	now := d.revision.Load()
 	switch asked := question.(type) {
 	case *api.WatchRequest:
-		mark := fmt.Sprint(now)
-		*answer.(*api.WatchResponse) = api.WatchResponse{Mark: mark, Changed: asked.After != mark}
+		watched(now, asked, answer)
 	case *api.ListRequest:
 		d.slow.Lock()
 		defer d.slow.Unlock()

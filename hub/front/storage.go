@@ -93,19 +93,32 @@ func (s *storage) current(ctx context.Context, name string) (*shelf.Item, error)
 
 // held is an object as it is now, nil where there is none. There is room for it until the request has ended, and before it is decoded.
 func (s *storage) held(ctx context.Context, name string) (*shelf.Item, error) {
-	for room := int64(0); ; {
+	found, err := withRoom(ctx, func() (*shelf.Item, int64, error) {
 		found, err := s.current(ctx, name)
 		if err != nil || found == nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if takes := found.Weight(); takes > room && !turns.Try(ctx, turns.Answered, takes-room) {
-			if err := turns.Hold(ctx, turns.Answered, takes-room); err != nil {
-				return nil, err
-			}
-			room = takes
-			continue // whoever waited keeps nothing of what was there before
+		return found, found.Weight(), nil
+	})
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return found.Whole(), nil
+}
+
+// withRoom is what somebody reads who says how much memory it takes, once there is room for that. Whoever waits for room keeps nothing of what was
+// there, and reads again.
+func withRoom[T any](ctx context.Context, read func() (found T, takes int64, err error)) (T, error) {
+	for room := int64(0); ; {
+		found, takes, err := read()
+		if err != nil || takes <= room || turns.Try(ctx, turns.Answered, takes-room) {
+			return found, err
 		}
-		return found.Whole(), nil
+		if err := turns.Hold(ctx, turns.Answered, takes-room); err != nil {
+			var none T
+			return none, err
+		}
+		room = takes
 	}
 }
 
@@ -131,27 +144,24 @@ func (s *storage) List(ctx context.Context, o *metainternalversion.ListOptions) 
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	kept, p := s.shelf(ctx), s.paging(o)
-	for room := int64(0); ; {
-		found, number, err := kept.Kept(ctx, s.namespace(ctx))
-		switch {
-		case errors.Is(err, shelf.ErrWide):
-			turns.Free(ctx, turns.Answered)
-			return s.listWide(ctx, kept, o, after)
-		case err != nil:
-			return nil, s.kind.translated(err, "")
-		case strings.HasPrefix(after, inDoor):
-			return nil, apierrors.NewResourceExpired("the list that the page before is of has ended: list again")
+	var number uint64
+	found, err := withRoom(ctx, func() (found []*shelf.Item, takes int64, err error) {
+		if found, number, err = kept.Kept(ctx, s.namespace(ctx)); err != nil {
+			return nil, 0, err
 		}
 		found = p.candidates(found, after)
-		if needs := p.needs(found); needs > room && !turns.Try(ctx, turns.Answered, needs-room) {
-			if err := turns.Hold(ctx, turns.Answered, needs-room); err != nil {
-				return nil, err
-			}
-			room = needs
-			continue // whoever waited keeps nothing of what was there before
-		}
-		return s.listed(p, found, number)
+		return found, p.needs(found), nil
+	})
+	switch {
+	case errors.Is(err, shelf.ErrWide):
+		turns.Free(ctx, turns.Answered)
+		return s.listWide(ctx, kept, o, after)
+	case err != nil:
+		return nil, s.kind.translated(err, "")
+	case strings.HasPrefix(after, inDoor):
+		return nil, apierrors.NewResourceExpired("the list that the page before is of has ended: list again")
 	}
+	return s.listed(p, found, number)
 }
 
 // listed is the list of a page of objects that are kept.

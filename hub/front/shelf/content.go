@@ -49,15 +49,15 @@ func (c *content) of(namespace string) []*Item {
 	if namespace == "" {
 		return c.sorted
 	}
-	begin, end := c.after(namespace+"/"), c.after(namespace+"0") // which comes behind the slash
-	return c.sorted[begin:end]
+	of := Behind(c.sorted, namespace+"/")
+	return of[:len(of)-len(Behind(of, namespace+"0"))] // which comes behind the slash
 }
 
-// after is where the items behind a key begin.
-func (c *content) after(key string) int {
-	at, found := slices.BinarySearchFunc(c.sorted, key, func(i *Item, key string) int { return strings.Compare(i.Key, key) })
+// Behind are those of sorted items that come behind a key.
+func Behind(sorted []*Item, key string) []*Item {
+	at, found := slices.BinarySearchFunc(sorted, key, func(i *Item, key string) int { return strings.Compare(i.Key, key) })
 	if found {
 		at++
 	}
-	return at
+	return sorted[at:]
 }

@@ -51,7 +51,7 @@ func (s *Shelf) from(at *Place) (changes []Change, sorted []*Item, number uint64
 		return nil, nil, 0, nil, false
 	}
 	if !at.All {
-		sorted = s.content.sorted[s.content.after(at.key):]
+		sorted = Behind(s.content.sorted, at.key)
 	}
 	return changes, sorted, s.number, s.ring.changed, true
 }

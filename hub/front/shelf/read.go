@@ -256,8 +256,7 @@ func (l *listing) pages(ctx context.Context, request *api.ListRequest) error {
 // take takes in a page of marks or of objects. A hub of an older release sends objects where marks were asked for, and none with them.
 func (l *listing) take(page *api.ListResponse) error {
 	for i, key := range page.Keys {
-		name := key.Namespace + "/" + key.Name
-		l.put(listed{key: name, mark: page.Marks[i]})
+		l.put(listed{key: keyOf(key.Namespace, key.Name), mark: page.Marks[i]})
 	}
 	var read []int
 	for i, raw := range page.Items {
