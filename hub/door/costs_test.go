@@ -66,6 +66,7 @@ func TestPlacementsOfOneNamespaceAreBounded(t *testing.T) {
 	}
 	require.Equal(t, api.ActionConfigured, h.apply(config("settings", "7"))[0].Action, "what is there may change")
 	require.Equal(t, api.ActionCreated, h.apply(`{apiVersion: v1, kind: Namespace, metadata: {name: tea}}`, placementOf("tea", "tea"))[1].Action, "and elsewhere there is room")
+	h.delete("ConfigMap", "shop", "more")
 	gone := metav1.NewTime(elsewhen.Now())
 	for i, deleted := range []*metav1.Time{nil, &gone} { // its members have not confirmed that it goes
 		write(h, subjects.PlacementSpecs, "crowd1", api.Spec{
@@ -82,7 +83,6 @@ func TestPlacementsOfOneNamespaceAreBounded(t *testing.T) {
 	write(h, subjects.PlacementSpecs, "crowd1", api.Spec{
 		Header: api.NewHeader(api.KindSpec), UID: "u1", Object: api.ObjectRef{APIVersion: api.PlacementVersion, Kind: api.KindClusterResourcePlacement, Name: "crowd1"},
 	})
-	h.delete("ConfigMap", "shop", "more")
 	erase[api.Snapshot](h, subjects.Snapshots, subjects.SnapshotName("crowd0", 1))
 	h.apply(strings.ReplaceAll(web, "name: web", "name: other"))
 }

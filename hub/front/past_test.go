@@ -16,6 +16,7 @@ import (
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"flotilla/bus/bustest"
@@ -275,6 +276,18 @@ func TestWhatIsDeletedTogetherHoldsRoom(t *testing.T) {
 	require.Equal(t, 2, deleted)
 }
 
+// A page holds room for as many objects as it has, and not for those behind them.
+func TestAPageHoldsRoomForItsObjects(t *testing.T) {
+	t.Parallel()
+	f, of := changingDoor{revision: &atomic.Int64{}}.open(t, shelf.Usual)
+	ctx, turn := asking(t, f)
+	defer turn.Leave()
+	_, err := of.List(ctx, &metainternalversion.ListOptions{Limit: 1})
+	require.NoError(t, err)
+	require.True(t, holds(t, f, 500))
+	require.False(t, holds(t, f, 100<<10), "the second is large")
+}
+
 // A page holds one object at least, however large, and there is room for that before it is decoded.
 func TestThereIsRoomForTheFirstOfAPage(t *testing.T) {
 	t.Parallel()
@@ -285,4 +298,19 @@ func TestThereIsRoomForTheFirstOfAPage(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found.(*unstructured.UnstructuredList).Items, 1)
 	require.True(t, holds(t, f, 500<<10))
+}
+
+// Who asks for what is there at first is told where that ends, behind all of it.
+func TestABookmarkEndsWhatWasThereAtFirst(t *testing.T) {
+	t.Parallel()
+	_, of := changingDoor{revision: &atomic.Int64{}}.open(t, shelf.Usual)
+	all := true
+	w, err := of.Watch(genericrequest.WithNamespace(t.Context(), "shop"), &metainternalversion.ListOptions{SendInitialEvents: &all, AllowWatchBookmarks: true})
+	require.NoError(t, err)
+	defer w.Stop()
+	for _, want := range []watch.EventType{watch.Added, watch.Added, watch.Bookmark} {
+		e := <-w.ResultChan()
+		require.Equal(t, want, e.Type)
+		require.Equal(t, want == watch.Bookmark, e.Object.(*unstructured.Unstructured).GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true")
+	}
 }

@@ -396,7 +396,13 @@ func TestPagesOfLargeObjectsAreShort(t *testing.T) {
 	}
 	require.Len(t, names, 80)
 	require.IsIncreasing(t, names)
-	_, _, _, err := s.Page(t.Context(), "", "", "", 0, anything)
+	a.most.Page = 1
+	found, next, _, err := s.Page(t.Context(), "", "", "shop/11", 70, anything)
+	require.NoError(t, err)
+	require.Len(t, found, 1, "one has a page to itself, however large")
+	require.Equal(t, "shop/12", found[0].Key)
+	require.NotEmpty(t, next)
+	_, _, _, err = s.Page(t.Context(), "", "", "", 0, anything)
 	require.ErrorIs(t, err, ErrWide)
 }
 

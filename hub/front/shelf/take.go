@@ -134,7 +134,7 @@ func (t *taking) assign(now *Item, anew bool) (ended uint64) {
 	case is && other.number == now.Number && other.digest != now.digest: // it changed since, by what members said
 		now.renumber(t.free())
 	}
-	t.own[ended], t.told[ended], t.told[now.Number] = true, true, true
+	t.own[ended], t.told[now.Number] = true, true
 	t.newest = max(t.newest, now.Number)
 	return ended
 }
