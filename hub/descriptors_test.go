@@ -74,6 +74,19 @@ func (s *small) asking(count int) (closeAll func()) {
 	}
 }
 
+// answers asks the way of metrics and health for something, over a connection of its own.
+func (s *small) answers(path string) error {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	answer, err := client.Get("http://127.0.0.1:" + s.metrics + path)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		err = errors.New(answer.Status)
+	}
+	return errors.Join(err, answer.Body.Close())
+}
+
 // agents opens connections with the credentials of the agent of one member, which come back as often as they are cut.
 func (s *small) agents(count int) (closeAll func()) {
 	token, user := s.credentials("mallory")
@@ -138,6 +151,9 @@ func TestConnectionsLeaveDescriptorsForFiles(t *testing.T) {
 			require.NoError(t, s.Says("connections are bounded"))
 			closeAll := row.open(s, connections)
 			s.says(row.says)
+			if !row.lacks {
+				require.NoError(t, s.answers("/healthz"), "whoever comes is let in (H47)")
+			}
 			patience := time.Duration(0)
 			if row.lacks {
 				patience = 30 * time.Second

@@ -43,7 +43,7 @@ func registry(member string, conn *member.Conn, w *worker.Worker, room *nodes.No
 	return r
 }
 
-// mostAsking is how many connections may ask for metrics and health at once; who comes then waits.
+// mostAsking is how many connections may ask for metrics and health at once.
 const mostAsking = 64
 
 // serveMetrics serves /metrics, /healthz and /readyz at the configured address, if any.

@@ -1,69 +1,143 @@
 // Package gate bounds how many connections a program takes at once where it listens, so that they never use up the descriptors
-// that its files need. Hub and agent put a gate in front of whatever they serve by HTTP.
+// that its files need, and nobody uses up the places of others. Hub and agent put a gate in front of whatever they serve by HTTP.
 package gate
 
 import (
+	"container/list"
+	"context"
+	"crypto/tls"
 	"net"
+	"net/http"
 	"sync"
-	"sync/atomic"
 )
 
-// Gate is a listener that lets so many connections be open at once. Who comes then waits in the queue of the system, which takes no
-// descriptor, until one of them is closed. Its methods may be called from any goroutine.
+// Gate is a listener that lets so many connections be open at once. Once it is full each connection that comes has another one closed:
+// one of strangers while these hold more than a quarter of the places, else one of people; of both, the oldest of the network or the
+// person that holds most. Its methods may be called from any goroutine.
 type Gate struct {
 	net.Listener
-	open   atomic.Int64
-	places chan struct{}
-	closed chan struct{}
-	once   sync.Once
+	most int
+
+	mu        sync.Mutex
+	strangers crowd  // by network: those that have not said whose they are
+	people    crowd  // by name
+	joined    uint64 // how often one became a holder's
+}
+
+// Holder is a network or a person with its open connections.
+type Holder struct {
+	// Name is that of a person, or a network: "10.1.2.3", "2001:db8::/64".
+	Name   string
+	Person bool
+	Open   int
 }
 
 // New puts a gate in front of a listener.
 func New(listener net.Listener, most int) *Gate {
-	return &Gate{Listener: listener, places: make(chan struct{}, max(most, 1)), closed: make(chan struct{})}
+	g := &Gate{Listener: listener, most: max(most, 1)}
+	g.strangers, g.people = newCrowd(&g.joined), newCrowd(&g.joined)
+	return g
 }
 
-// Accept waits for a place, and for who takes it.
+// Accept waits for a connection, which gets a place whatever others hold.
 func (g *Gate) Accept() (net.Conn, error) {
-	select {
-	case g.places <- struct{}{}:
-	case <-g.closed:
-		return nil, net.ErrClosed
-	}
 	conn, err := g.Listener.Accept()
 	if err != nil {
-		<-g.places
 		return nil, err
 	}
-	g.open.Add(1)
-	return &guest{Conn: conn, leave: sync.OnceFunc(g.leave)}, nil
+	c := &guest{Conn: conn, gate: g}
+	if out := g.let(c); out != nil {
+		_ = out.Conn.Close()
+	}
+	return c, nil
 }
 
-func (g *Gate) leave() {
-	g.open.Add(-1)
-	<-g.places
+// let has a connection take a place, and returns the one that had it where all were taken.
+func (g *Gate) let(c *guest) (out *guest) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.strangers.join(c, Network(c.RemoteAddr().String()))
+	if g.open() <= g.most {
+		return nil
+	}
+	out = g.next().oldest()
+	out.in.leave(out)
+	return out
 }
 
-// Close lets nobody in any more; connections that are open stay.
-func (g *Gate) Close() error {
-	g.once.Do(func() { close(g.closed) })
-	return g.Listener.Close()
+// next is whoever loses a connection to the one that comes next while all places are taken.
+func (g *Gate) next() *holder {
+	if g.people.open == 0 || g.strangers.open > max(g.most/4, 1) {
+		return g.strangers.most[0]
+	}
+	return g.people.most[0]
 }
+
+func (g *Gate) open() int { return g.strangers.open + g.people.open }
 
 // Most is how many connections may be open at once.
-func (g *Gate) Most() int { return cap(g.places) }
+func (g *Gate) Most() int { return g.most }
 
-// Full says that as many are open.
-func (g *Gate) Full() bool { return g.open.Load() == int64(g.Most()) }
+// Full says that as many are open, and who loses one to whoever comes next.
+func (g *Gate) Full() (next Holder, full bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open() < g.most {
+		return Holder{}, false
+	}
+	h := g.next()
+	return Holder{Name: h.name, Person: h.crowd == &g.people, Open: h.all.Len()}, true
+}
 
 // guest is a connection that was let in.
 type guest struct {
 	net.Conn
-	leave func()
+	gate   *Gate
+	number uint64        // of those that came
+	in     *holder       // under the lock of the gate; nil once it has no place
+	at     *list.Element // of its holder
 }
 
-// Close ends the connection and gives its place to another one.
+// Close ends the connection and gives its place back.
 func (c *guest) Close() error {
-	defer c.leave()
+	c.gate.mu.Lock()
+	if c.in != nil {
+		c.in.leave(c)
+	}
+	c.gate.mu.Unlock()
 	return c.Conn.Close()
+}
+
+// belongs has a connection count as that of a person.
+func (c *guest) belongs(person string) {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	people := &c.gate.people
+	if c.in == nil || c.in.crowd == people && c.in.name == person {
+		return
+	}
+	c.in.leave(c)
+	people.join(c, person)
+}
+
+type connKey struct{}
+
+// Introduce has a server tell the connections that it serves from each other, so that Belongs says whose they are.
+func Introduce(server *http.Server) {
+	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		if side, is := conn.(*tls.Conn); is {
+			conn = side.NetConn()
+		}
+		if c, is := conn.(*guest); is {
+			return context.WithValue(ctx, connKey{}, c)
+		}
+		return ctx
+	}
+}
+
+// Belongs says whose the connection of a request is, which has come through a gate: that of the person who asked last.
+func Belongs(request context.Context, person string) {
+	if c, is := request.Value(connKey{}).(*guest); is {
+		c.belongs(person)
+	}
 }

@@ -39,9 +39,3 @@ func Bodies(handler http.Handler, within time.Duration) http.Handler {
 		handler.ServeHTTP(w, r)
 	})
 }
-
-// Shed closes connections of a server that ask nothing at the moment; their clients make others when they need them.
-func Shed(server *http.Server) {
-	server.SetKeepAlivesEnabled(false)
-	server.SetKeepAlivesEnabled(true)
-}

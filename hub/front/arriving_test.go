@@ -33,16 +33,16 @@ func (d *busyDoor) Token(context.Context, string) (api.Person, error) {
 	return api.Person{}, api.ErrNoEntry
 }
 
-// gate is a Front before such a door.
-type gate struct {
+// stalled is a Front before such a door.
+type stalled struct {
 	t     *testing.T
 	front *Front
 	door  *busyDoor
 }
 
-func newGate(t *testing.T) *gate {
+func newStalled(t *testing.T) *stalled {
 	t.Helper()
-	g := &gate{t: t, door: &busyDoor{asked: make(chan struct{}), free: make(chan struct{})}}
+	g := &stalled{t: t, door: &busyDoor{asked: make(chan struct{}), free: make(chan struct{})}}
 	var err error
 	g.front, err = New(Options{Door: g.door, Now: elsewhen.Now})
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func newGate(t *testing.T) *gate {
 }
 
 // come has a stranger ask from an address, who goes once somebody is asked whose their token is.
-func (g *gate) come(ctx context.Context, address string) *httptest.ResponseRecorder {
+func (g *stalled) come(ctx context.Context, address string) *httptest.ResponseRecorder {
 	g.t.Helper()
 	ctx, goes := context.WithCancel(ctx)
 	defer goes()
@@ -76,7 +76,7 @@ func (g *gate) come(ctx context.Context, address string) *httptest.ResponseRecor
 // is: one network has a part of it, who finds no room is refused at once, and nothing is begun for them (H43).
 func TestRequestsCountUntilTheirWorkHasEnded(t *testing.T) {
 	t.Parallel()
-	g := newGate(t)
+	g := newStalled(t)
 	begun := 0
 	fill := func(address string) *httptest.ResponseRecorder {
 		for range 1000 {
@@ -113,7 +113,7 @@ func TestRequestsCountUntilTheirWorkHasEnded(t *testing.T) {
 // Nothing is begun for a request that has ended, before it is counted or after (H43).
 func TestWhatHasEndedIsNotBegun(t *testing.T) {
 	t.Parallel()
-	g := newGate(t)
+	g := newStalled(t)
 	ctx, end := context.WithCancelCause(t.Context())
 	begun := false
 	work := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { begun = true })

@@ -24,6 +24,7 @@ import (
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 	serverfilters "k8s.io/apiserver/pkg/server/filters"
 
+	"flotilla/bus/gate"
 	"flotilla/bus/loop"
 	"flotilla/hub/front/bounds"
 	"flotilla/hub/front/shapes"
@@ -180,6 +181,7 @@ func (f *Front) bounded(next http.Handler, long genericrequest.LongRunningReques
 			next.ServeHTTP(w, r)
 			return
 		}
+		gate.Belongs(r.Context(), who.GetName())
 		of := f.turns.Reading
 		switch {
 		case long(r, info):

@@ -22,8 +22,8 @@ import (
 // calm is after how long without it a limit counts as reached no more: it is one state, however often connections come and go.
 const calm = 30 * time.Second
 
-// watchWays looks which limits of connections are reached, and makes room where it can: of who has not said whose they are, and of who
-// asks nothing.
+// watchWays looks which limits of connections are reached, and closes those to NATS of which nobody has said whose they are where there is no
+// room left.
 func (h *Hub) watchWays() {
 	var full []api.Problem
 	if h.server != nil {
@@ -40,20 +40,24 @@ func (h *Hub) watchWays() {
 		}
 	}
 	for _, way := range h.ways.ofHTTP() {
-		if way.gate.Full() {
-			full = append(full, h.crowdedSite(&way))
-			gate.Shed(way.server)
+		if next, is := way.gate.Full(); is {
+			full = append(full, h.crowdedSite(&way, next))
 		}
 	}
 	h.ways.note(h.conn.Now(), full, h.options.Log)
 }
 
-// crowdedSite is the problem of a way by HTTP that is full.
-func (h *Hub) crowdedSite(w *way) api.Problem {
+// crowdedSite is the problem of a way by HTTP that is full, and of whoever loses a connection to the one that comes next.
+func (h *Hub) crowdedSite(w *way, next gate.Holder) api.Problem {
+	whose := "network " + next.Name
+	if next.Person {
+		whose, _ = userOf(subjects.AccountPeople, next.Name, false)
+	}
 	return api.Problem{
 		Object: "hub/" + h.options.Name, Reason: health.ReasonConnections,
-		Message: fmt.Sprintf("%s: %s are open, as many as it takes; who comes waits until one is closed", w.name, phrase.Count(w.gate.Most(), "connection")),
-		Next:    connectedTo(w.gate.Addr().String()),
+		Message: fmt.Sprintf("%s: %s are open, as many as it takes; for each that comes the oldest of %s is closed, which holds most, %d",
+			w.name, phrase.Count(w.gate.Most(), "connection"), whose, next.Open),
+		Next: connectedTo(w.gate.Addr().String()),
 	}
 }
 

@@ -44,7 +44,7 @@ func (h *Hub) startMetrics(context.Context) (func(bool), error) {
 	probe.Handle(mux, probe.Live, probe.Ping)
 	probe.Handle(mux, probe.Ready, h.readiness()...)
 	server, bounded := gate.Server(mux), gate.New(listener, h.ways.most.metrics)
-	h.ways.let("metrics and health", bounded, server)
+	h.ways.let("metrics and health", bounded)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -133,7 +133,8 @@ func (s *served) serve(handler http.Handler, mostBody int64, ways *ways) (stop f
 		Handler: gate.Bodies(http.MaxBytesHandler(handler, mostBody), bodyWithin), TLSConfig: s.tls, BaseContext: func(net.Listener) context.Context { return streams },
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: mostHeader, ErrorLog: stdlog.New(siteLog{s.log}, "", 0),
 	}
-	ways.let(s.name, s.listener, server)
+	gate.Introduce(server)
+	ways.let(s.name, s.listener)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

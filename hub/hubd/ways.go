@@ -2,7 +2,6 @@ package hubd
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -27,7 +26,7 @@ func sharesOf(descriptors int) shares {
 	return shares{nats: min(10*part, mostOfNATS), page: min(2*part, mostOfSite), front: min(2*part, mostOfSite), metrics: min(part, mostOfMetrics)}
 }
 
-// ways are all ways into a hub. Who comes on one that is full is refused, or waits, and no file lacks a descriptor for that.
+// ways are all ways into a hub. On one that is full whoever comes is refused, or another one makes place, and no file lacks a descriptor for that.
 type ways struct {
 	most shares
 
@@ -38,9 +37,8 @@ type ways struct {
 
 // way is one that is served by HTTP.
 type way struct {
-	name   string // "the page"
-	gate   *gate.Gate
-	server *http.Server
+	name string // "the page"
+	gate *gate.Gate
 }
 
 // fullness is a limit that is reached, or was a moment ago.
@@ -50,10 +48,10 @@ type fullness struct {
 }
 
 // let takes note of a way.
-func (w *ways) let(name string, bounded *gate.Gate, server *http.Server) {
+func (w *ways) let(name string, bounded *gate.Gate) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.open = append(w.open, way{name, bounded, server})
+	w.open = append(w.open, way{name, bounded})
 }
 
 // ofHTTP are the ways that are served by HTTP.

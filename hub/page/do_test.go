@@ -306,6 +306,7 @@ func TestActions(t *testing.T) {
 		{"changes come from the hub's own pages", h.leaving},
 		{"links want a button pressed where others open them", h.links},
 		{"over TLS the session is of this page alone", h.secure},
+		{"connections belong to people", h.connections},
 		{"a rollout goes back, and on", h.undone},
 		{"a run starts, is approved, skips and stops", h.runs},
 		{"members are cordoned, drained, admitted and revoked", h.members},

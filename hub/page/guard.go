@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"flotilla/bus/gate"
 	"flotilla/core/api"
 	"flotilla/core/phrase"
 )
@@ -119,6 +120,9 @@ func (p *Page) visitor(r *http.Request) (api.Person, error) {
 			p.sessions.Forget(held.Value) // who acts is asked for each time
 		}
 		person, err := p.sessions.Of(r.Context(), held.Value)
+		if err == nil {
+			gate.Belongs(r.Context(), person.Name)
+		}
 		if err == nil || !errors.Is(err, api.ErrNoEntry) || !p.guest(r) {
 			return person, err
 		}

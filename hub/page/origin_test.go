@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus/bustest"
+	"flotilla/bus/gate"
 	"flotilla/core/api"
 	"flotilla/hub/page"
 	"flotilla/tests/elsewhen"
@@ -54,6 +55,29 @@ func (h *acting) links(t *testing.T) {
 			continue
 		}
 		require.NotContains(t, body, " data-send", name)
+	}
+}
+
+// connections asks over one as somebody with a session, and as nobody (H47).
+func (h *acting) connections(t *testing.T) {
+	for person, want := range map[string]bool{"vera": true, "nobody": false} {
+		server := httptest.NewUnstartedServer(h.page)
+		way := gate.New(server.Listener, 1)
+		server.Listener = way
+		gate.Introduce(server.Config)
+		server.Start()
+		t.Cleanup(server.Close)
+		r, err := http.NewRequestWithContext(bustest.Context(t), http.MethodGet, server.URL+"/", http.NoBody)
+		require.NoError(t, err)
+		r.Host = "localhost:8480"
+		r.AddCookie(&http.Cookie{Name: "flotilla-8480", Value: h.sessions[person]})
+		answer, err := server.Client().Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		next, full := way.Full()
+		require.True(t, full)
+		require.Equal(t, want, next.Person)
+		require.Equal(t, want, next.Name == person)
 	}
 }
 

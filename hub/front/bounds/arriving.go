@@ -3,9 +3,9 @@ package bounds
 import (
 	"context"
 	"net/http"
-	"net/netip"
 	"sync"
 
+	"flotilla/bus/gate"
 	"flotilla/hub/front/turns"
 )
 
@@ -29,7 +29,7 @@ func (a Arriving) Count(work http.Handler) http.Handler {
 		begin(work, w, r)
 	}))
 	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		turn, err := a.Turns.Enter(network(r.RemoteAddr))
+		turn, err := a.Turns.Enter(gate.Network(r.RemoteAddr))
 		if err != nil {
 			a.Refuse(w, r, err)
 			return
@@ -53,17 +53,4 @@ func Known(ctx context.Context) {
 	if leave, is := ctx.Value(arrivedKey{}).(func()); is {
 		leave()
 	}
-}
-
-// network is where requests from an address are counted: one site has all addresses of an IPv6 network of 64 bits.
-func network(address string) string {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return address
-	}
-	host := at.Addr().Unmap().WithZone("")
-	if within, err := host.Prefix(64); err == nil && host.Is6() {
-		return within.String()
-	}
-	return host.String()
 }
