@@ -9,11 +9,13 @@ import (
 	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/bus/disk"
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
 	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/fullness"
+	"flotilla/subjects"
 )
 
 // defaultInterval is how often streams are looked at.
@@ -37,6 +39,7 @@ type Gauger struct {
 	names   map[string]string // of servers, by what they call each other
 
 	mu      sync.Mutex
+	records disk.Room
 	filling []fullness.Filling
 	away    []fullness.Away
 }
@@ -79,6 +82,11 @@ func (g *Gauger) look(ctx context.Context) error {
 	}
 	now := g.store.Now()
 	g.mu.Lock()
+	for _, use := range uses {
+		if use.Short == subjects.State {
+			g.records = roomOf(use)
+		}
+	}
 	var events, lost []api.Audit
 	g.filling, events = fullness.Judge(g.filling, streams, now)
 	g.away, lost = fullness.JudgeReplicas(g.away, streams, now)
@@ -92,6 +100,21 @@ func (g *Gauger) look(ctx context.Context) error {
 	}
 	g.options.Metrics.set(uses, held, g.store.Share())
 	return failed
+}
+
+// reserved is the part of the stream of records that is kept for what stops, ends or removes something.
+const reserved = 8
+
+// roomOf is the room that a stream has.
+func roomOf(use streams.Use) disk.Room {
+	return disk.Room{Where: "stream " + use.Name, Free: use.MostBytes - use.Bytes, Total: use.MostBytes, Reserve: use.MostBytes / reserved}
+}
+
+// Room is the room that the records of the fleet had at the last look; enough before the first.
+func (g *Gauger) Room() disk.Room {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.records
 }
 
 // Problems are the streams that fill up and the servers without their replicas, for the screen of the fleet.

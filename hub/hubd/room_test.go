@@ -27,6 +27,8 @@ import (
 	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
+	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // keptBy asks a hub to keep a ConfigMap.
@@ -87,6 +89,58 @@ func TestNothingIsStoredBeforeTheDiskIsFull(t *testing.T) {
 	free.Store(300 << 20)
 	require.NoError(t, keptBy(t, c, "b", false))
 	require.NoError(t, kept(t, c, "b"))
+}
+
+// The last eighth of the stream of records is for what stops, ends or removes something: with records in all of the rest nothing more is
+// stored, a fleet is frozen, and what is deleted makes room.
+func TestTheLastRecordsAreForWhatStops(t *testing.T) {
+	const heavy = 40
+	running := bustest.Start(t)
+	o := hubd.Options{Now: elsewhen.Now, Fleet: bustest.Fleet, Name: "first", Log: running.Log(), Bus: running.TCP(), Secrets: secrets.Source{Text: bustest.Secrets}}
+	first := start(t, o)
+	leading(t, first)
+	c := running.Client(t)
+	for i := range heavy {
+		weight := make([]byte, 6<<10)
+		_, _ = rand.Read(weight)
+		placement := fmt.Sprintf(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":"heavy%d","annotations":{"a":%q}},
+			"spec":{"resourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"none"}]}}`, i, hex.EncodeToString(weight))
+		request := api.ApplyRequest{Request: fmt.Sprint("heavy", i), Documents: []json.RawMessage{json.RawMessage(placement)}}
+		require.NoError(t, bus.Request(t.Context(), c, api.VerbApply, request, nil, bus.RequestOptions{}))
+	}
+	first.Stop()
+
+	hub := running.Hub(t)
+	stream, err := hub.JS.Stream(t.Context(), hub.Fleet.BucketStream(subjects.State))
+	require.NoError(t, err)
+	config, held := stream.CachedInfo().Config, int64(stream.CachedInfo().State.Bytes)
+	config.MaxBytes = held + held/8
+	_, err = hub.JS.UpdateStream(t.Context(), config)
+	require.NoError(t, err)
+	o.Name = "second"
+	second := start(t, o)
+	leading(t, second)
+	c = running.Client(t)
+	bustest.Eventually(t, func() error { // it looks how full streams are while it begins to lead
+		err := keptBy(t, c, "b", false)
+		if err == nil {
+			return errors.New("it is stored")
+		}
+		require.Regexp(t, "^nothing was stored: stream "+config.Name+" has .* free of .*, .* are kept in reserve: make room, or delete objects; ", noRoom(t, err).Message)
+		return nil
+	})
+	freeze := api.FreezeRequest{Request: "f", Scope: "fleet", Reason: "a flood of placements"}
+	require.NoError(t, bus.Request(t.Context(), c, api.VerbFreeze, freeze, nil, bus.RequestOptions{}))
+	freeze.Request = "u"
+	require.NoError(t, bus.Request(t.Context(), c, api.VerbUnfreeze, freeze, nil, bus.RequestOptions{}))
+	for i := range heavy {
+		gone := api.DeleteRequest{Request: fmt.Sprint("d", i), Object: api.ObjectRef{APIVersion: "placement.kubernetes-fleet.io/v1", Kind: api.KindClusterResourcePlacement, Name: fmt.Sprint("heavy", i)}}
+		require.NoError(t, bus.Request(t.Context(), c, api.VerbDelete, gone, nil, bus.RequestOptions{}))
+	}
+	second.Stop()
+	o.Name = "third"
+	leading(t, start(t, o))
+	require.NoError(t, keptBy(t, running.Client(t), "b", false))
 }
 
 // Inodes that are used up are room that is short: the hub stores nothing more, is not ready, says with the folder that

@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/census"
+	"flotilla/bus/disk"
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
 	"flotilla/core/api"
@@ -56,6 +57,7 @@ func (h *Hub) allRooms(s *store.Store) []room {
 	entrance.Nodes, entrance.OnNodes, entrance.Uses, entrance.Streams = disruptions.Nodes, disruptions.OnNews, disruptions.Uses, func() []api.Problem {
 		return slices.Concat(gauges.Problems(), h.ways.problems(), h.servers.problems(), h.readProblems(), members.Problems())
 	}
+	entrance.Room = func() disk.Room { return tighter(h.warden.room(), gauges.Room()) }
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
 	enrolments := enroller.New(s, h.enrollerOptions(disruptions.PurgeMember))
@@ -123,7 +125,7 @@ func (h *Hub) doorOptions() door.Options {
 	o := door.Options{
 		Replica: h.options.Name, Version: api.Version, AgentURL: h.told(),
 		Bounds: h.options.Policy.Withdrawals, DeleteTimeout: h.options.Policy.DeleteTimeout, Grace: h.options.Policy.Grace, Thresholds: h.thresholds(),
-		SkippedNamespaces: h.options.Policy.SkippedNamespaces, Served: door.Served{Page: h.Page, Front: h.Front}, Room: h.warden.room, Log: h.options.Log,
+		SkippedNamespaces: h.options.Policy.SkippedNamespaces, Served: door.Served{Page: h.Page, Front: h.Front}, Log: h.options.Log,
 	}
 	if h.server != nil {
 		o.People = h.server
