@@ -3,6 +3,7 @@ package disruptor
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -344,9 +345,14 @@ func TestFleetBudget(t *testing.T) {
 			}
 			return nil
 		})
-		budgets, err := h.room.fleetBudgets()
-		require.NoError(t, err)
-		require.Equal(t, fleetBudget{Name: "web", Nodes: "2", Pools: []string{"a", "b"}, Total: 12 - done, Disrupting: 2}, budgets[0])
+		want := fleetBudget{Name: "web", Nodes: "2", Pools: []string{"a", "b"}, Total: 12 - done, Disrupting: 2}
+		bustest.Eventually(t, func() error { // counted once it is written
+			budgets, err := h.room.fleetBudgets()
+			if err == nil && !reflect.DeepEqual(want, budgets[0]) {
+				err = fmt.Errorf("found %+v, wanted %+v", budgets, want)
+			}
+			return err
+		})
 		for _, name := range names {
 			for _, d := range h.record(name).Disruptions {
 				if open(&d) && !finished[d.ID] {
