@@ -9,14 +9,29 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	// mostCloses is how many connections make place in a second, half of them for others of the same network: an attacker who comes back as
+	// often as they are closed takes no more of the processor than that.
+	mostCloses = 1000
+	// mostTakes is how many are taken in a second while all places are taken; others wait in the queue of the system.
+	mostTakes = 10_000
+	// leastWait is the shortest time that is waited for.
+	leastWait = 5 * time.Millisecond
 )
 
 // Gate is a listener that lets so many connections be open at once. Once it is full each connection that comes has another one closed:
 // one of strangers while these hold more than a quarter of the places, else one of people; of both, the oldest of the network or the
-// person that holds most. Its methods may be called from any goroutine.
+// person that holds most. That goes on at a rate: beyond it who comes is closed. Its methods may be called from any goroutine.
 type Gate struct {
 	net.Listener
-	most int
+	most   int
+	closes *rate.Limiter // of connections for others
+	takes  *rate.Limiter // of connections while it is full
 
 	mu        sync.Mutex
 	strangers crowd  // by network: those that have not said whose they are
@@ -34,25 +49,37 @@ type Holder struct {
 
 // New puts a gate in front of a listener.
 func New(listener net.Listener, most int) *Gate {
-	g := &Gate{Listener: listener, most: max(most, 1)}
+	g := &Gate{
+		Listener: listener, most: max(most, 1), closes: rate.NewLimiter(mostCloses, mostCloses), takes: rate.NewLimiter(mostTakes, mostTakes/10),
+	}
 	g.strangers, g.people = newCrowd(&g.joined), newCrowd(&g.joined)
 	return g
 }
 
-// Accept waits for a connection, which gets a place whatever others hold.
+// Accept waits for a connection, which gets a place whatever others hold, at a rate that costs others little.
 func (g *Gate) Accept() (net.Conn, error) {
-	conn, err := g.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	c := &guest{Conn: conn, gate: g}
-	if out := g.let(c); out != nil {
+	for {
+		conn, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &guest{Conn: conn, gate: g}
+		out := g.let(c)
+		if out == nil {
+			return c, nil
+		}
 		_ = out.Conn.Close()
+		if wait := g.takes.Reserve().Delay(); wait > leastWait {
+			<-time.After(wait)
+		}
+		if out != c {
+			return c, nil
+		}
 	}
-	return c, nil
 }
 
-// let has a connection take a place, and returns the one that had it where all were taken.
+// let has a connection take a place, and returns the one that has none for that where all were taken: that of whoever is next, or the new one
+// where too many were closed for others.
 func (g *Gate) let(c *guest) (out *guest) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -61,6 +88,9 @@ func (g *Gate) let(c *guest) (out *guest) {
 		return nil
 	}
 	out = g.next().oldest()
+	if now := time.Now(); out.in == c.in && g.closes.TokensAt(now) < mostCloses/2 || !g.closes.AllowN(now, 1) {
+		out = c
+	}
 	out.in.leave(out)
 	return out
 }

@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -238,6 +240,37 @@ func expected(all []*let, most int) []*let {
 		}
 	}
 	return slices.Delete(all, out, out+1)
+}
+
+// Of those who come back as often as they are closed so many are let in and no more; somebody from another network is let in.
+func TestPlacesChangeHandsAtARate(t *testing.T) {
+	t.Parallel()
+	const comes, most, burst, rate = 4000, 4, 500, 1000
+	in := &queue{}
+	for i := range comes {
+		in.come = append(in.come, &from{address: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1 + i}})
+	}
+	in.come = append(in.come, &from{address: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 1}})
+	all, let, began := slices.Clone(in.come), map[net.Addr]bool{}, time.Now()
+	g := gate.New(in, most)
+	for {
+		conn, err := g.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			break
+		}
+		require.NoError(t, err)
+		let[conn.RemoteAddr()] = true
+	}
+	require.LessOrEqual(t, len(let), most+burst+int(rate*time.Since(began).Seconds())+2)
+	open := 0
+	for _, c := range all {
+		require.LessOrEqual(t, c.closed, 1)
+		open += 1 - c.closed
+		require.True(t, let[c.address] || c.closed == 1, "who is not let in is closed")
+	}
+	require.Equal(t, most, open)
+	require.True(t, let[all[comes].address])
+	require.Zero(t, all[comes].closed)
 }
 
 // Whoever comes to a server that is full is answered, and requests say whose a connection is also where it speaks TLS.
