@@ -119,6 +119,7 @@ func (r *reading) read() {
 		return
 	}
 	known.read(r)
+	r.metadata()
 }
 
 // foreign reports a kind of another group that bears a name of ours which others use too.

@@ -84,6 +84,7 @@ func (r *reading) object() {
 	w := strict.Decoder{Findings: r.findings}
 	w.Decode(contentMetaTree(r.tree.Get("metadata")), meta, at.Child("metadata"))
 	r.findings = w.Findings
+	r.metadata()
 	r.check(validateContent(r.out.Object, meta))
 	r.check(contentQuantities(r.out.Object, r.raw))
 }

@@ -19,14 +19,19 @@ func (r *Tables) BrokenSnapshots(placement string) map[string]int64 {
 	return broken
 }
 
-// Surplus are the oldest of the kept snapshots of a placement, which are more than its history limit with the new one that it gets. One
-// that a release still names, or that a staged run is to bring and is among needed, is none of them.
+// maxHistoryObjects bounds the objects in all snapshots of a placement that are kept, beyond as many snapshots as placements keep
+// that ask for nothing: a hub has each of them in memory.
+const maxHistoryObjects = 100_000
+
+// Surplus are the oldest of the kept snapshots of a placement, which are more than its history limit with the new one that it gets, or
+// hold too many objects. One that a release still names, or that a staged run is to bring and is among needed, is none of them.
 func (r *Tables) Surplus(p *api.Placement, kept []store.Entry[api.Snapshot], needed map[int64]bool) (surplus []store.Entry[api.Snapshot]) {
 	limit := api.DefaultRevisionHistoryLimit
 	if p.Spec.RevisionHistoryLimit != nil {
 		limit = int(*p.Spec.RevisionHistoryLimit)
 	}
-	if len(kept)+1 <= limit {
+	gone := max(len(kept)+1-limit, beyond(kept))
+	if gone <= 0 {
 		return nil
 	}
 	release, _, _, err := r.Releases.Find(p.Key())
@@ -40,12 +45,24 @@ func (r *Tables) Surplus(p *api.Placement, kept []store.Entry[api.Snapshot], nee
 			needed[e.Earlier.Snapshot] = true
 		}
 	}
-	for _, old := range kept[:len(kept)+1-limit] {
+	for _, old := range kept[:gone] {
 		if !needed[old.Value.Index] {
 			surplus = append(surplus, old)
 		}
 	}
 	return surplus
+}
+
+// beyond is how many of the oldest of kept there is no room for beside the newer ones.
+func beyond(kept []store.Entry[api.Snapshot]) int {
+	objects, newer := 0, 1 // the new one
+	for i := len(kept) - 1; i >= 0; i-- {
+		objects += len(kept[i].Value.Manifests)
+		if newer++; newer > api.DefaultRevisionHistoryLimit && objects > maxHistoryObjects {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // Unread are the stored objects that cannot be read, sorted, without those that are written now.
