@@ -35,11 +35,12 @@ type Content struct {
 
 	mu     sync.Mutex
 	unused map[string]time.Time // places of pieces no root named, since when
+	idle   idle
 }
 
 // NewContent returns the content store of the connection's fleet, sealed with keys.
 func NewContent(c *bus.Conn, keys *seal.Keyring) *Content {
-	return &Content{conn: c, keys: keys, unused: map[string]time.Time{}}
+	return &Content{conn: c, keys: keys, unused: map[string]time.Time{}, idle: newIdle()}
 }
 
 // Hold keeps Sweep away from the first Put until what refers to it is committed; call release then.
@@ -62,7 +63,7 @@ func (c *Content) Put(ctx context.Context, digest string, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("sealing content %s: %w", digest, err)
 	}
-	if err := c.PutRaw(ctx, piece.At, sealed); err != nil {
+	if err := c.put(ctx, piece.At, sealed); err != nil {
 		return fmt.Errorf("storing content %s: %w", digest, err)
 	}
 	return nil
@@ -102,8 +103,18 @@ type Roots func() (digests map[string]bool, resealed bool, err error)
 
 // Sweep removes what is of none of the digests in roots, in two passes at least an hour apart, and returns the
 // places of what it removed, sorted. roots is called while no Hold is held, and no Put begins until it returned; between
-// removals, of which there may be many, Puts go on.
+// removals, of which there may be many, Puts go on. What a person had stored who has too much idle goes sooner.
 func (c *Content) Sweep(ctx context.Context, now time.Time, roots Roots) ([]string, error) {
+	return c.sweep(ctx, now, false, roots, func() bool { return true })
+}
+
+// SweepSoon is Sweep in two passes at least half a minute apart, but of what a backup or a restore counts on: for content that is short
+// of room. It ends where this hub leads no more: what another stores it does not know of.
+func (c *Content) SweepSoon(ctx context.Context, now time.Time, roots Roots, leads func() bool) ([]string, error) {
+	return c.sweep(ctx, now, true, roots, leads)
+}
+
+func (c *Content) sweep(ctx context.Context, now time.Time, soon bool, roots Roots, leads func() bool) ([]string, error) {
 	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.BucketStream(subjects.Content))
 	if err != nil {
 		return nil, fmt.Errorf("sweeping content: %w", err)
@@ -112,12 +123,15 @@ func (c *Content) Sweep(ctx context.Context, now time.Time, roots Roots) ([]stri
 	if err != nil {
 		return nil, fmt.Errorf("sweeping content: %w", err)
 	}
-	expired, err := c.expired(info.State.Subjects, roots, now)
+	expired, err := c.expired(info.State.Subjects, roots, now, soon)
 	if err != nil {
 		return nil, fmt.Errorf("sweeping content: %w", err)
 	}
 	var removed []string
 	for _, at := range expired {
+		if !leads() {
+			return removed, nil
+		}
 		gone, err := c.remove(ctx, stream, at)
 		if err != nil {
 			return removed, fmt.Errorf("sweeping content %s: %w", at, err)
@@ -144,12 +158,13 @@ func (c *Content) remove(ctx context.Context, stream jetstream.Stream, at string
 	}
 	c.mu.Lock()
 	delete(c.unused, at)
+	c.idle.gone(at)
 	c.mu.Unlock()
 	return true, nil
 }
 
 // expired notes what is unused now and returns, sorted, what has been for long enough.
-func (c *Content) expired(stored map[string]uint64, roots Roots, now time.Time) ([]string, error) {
+func (c *Content) expired(stored map[string]uint64, roots Roots, now time.Time, soon bool) ([]string, error) {
 	c.hold.Lock()
 	defer c.hold.Unlock()
 	digests, resealed, err := roots()
@@ -168,6 +183,7 @@ func (c *Content) expired(stored map[string]uint64, roots Roots, now time.Time) 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.idle.count(used)
 	unused := map[string]time.Time{}
 	var out []string
 	for subject := range stored {
@@ -180,7 +196,8 @@ func (c *Content) expired(stored map[string]uint64, roots Roots, now time.Time) 
 			since = now
 		}
 		unused[at] = since
-		if now.Sub(since) >= sweepAfter {
+		goes := since.Add(c.idle.patience(at, soon, now))
+		if c.idle.goes(at, goes); !goes.After(now) {
 			out = append(out, at)
 		}
 	}
@@ -222,13 +239,19 @@ func (c *Content) Raw(ctx context.Context, at string) ([]byte, error) {
 	return stored, nil
 }
 
-// PutRaw stores content that is sealed at its place; storing it again changes nothing.
-func (c *Content) PutRaw(ctx context.Context, at string, sealed []byte) error {
+// put stores what is sealed at its place, and notes whose it is.
+func (c *Content) put(ctx context.Context, at string, sealed []byte) error {
 	m := nats.NewMsg(c.subject(at))
 	m.Data = sealed
 	_, err := c.conn.Publish(ctx, m)
 	if refused, is := errors.AsType[*jetstream.APIError](err); is && strings.Contains(refused.Description, alreadyStored) {
 		return nil
+	}
+	if err == nil {
+		by, _ := ctx.Value(author{}).(string)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.idle.put(at, written{by, int64(len(sealed)), c.conn.Now()})
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package streams_test
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/seal"
 	"flotilla/subjects"
 
@@ -162,4 +165,104 @@ func TestSweepWaitsForTheHold(t *testing.T) {
 	}
 	release()
 	require.NoError(t, bustest.Within(t, swept, "the sweep ends"))
+}
+
+// swept is one pass over content, of which what was given is referred to; it returns what it removed.
+func swept(t *testing.T, store *store.Store, now time.Time, soon bool, used ...string) []string {
+	t.Helper()
+	roots := func() (map[string]bool, bool, error) {
+		digests := map[string]bool{}
+		for _, digest := range used {
+			digests[digest] = true
+		}
+		return digests, true, nil
+	}
+	sweep := store.Content.Sweep
+	if soon {
+		sweep = func(ctx context.Context, now time.Time, roots streams.Roots) ([]string, error) {
+			return store.Content.SweepSoon(ctx, now, roots, func() bool { return true })
+		}
+	}
+	removed, err := sweep(bustest.Context(t), now, roots)
+	require.NoError(t, err)
+	return removed
+}
+
+// What a backup has listed, and what a restore brought, is needed although nothing refers to it.
+func TestContentThatIsShortOfRoomIsSweptSoonButForBackupsAndRestores(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	kept, listed := bustest.Put(t, store, []byte("kept")), bustest.Put(t, store, []byte("listed"))
+	_, err := store.Content.Listed(bustest.Context(t))
+	require.NoError(t, err)
+	idle := bustest.Put(t, store, []byte("idle"))
+	at := func(digest string) string { return store.Keys.Piece(digest).At }
+	const restored = "0000000000000000000000000000000000000000000000000000000000000000"
+	require.NoError(t, store.Content.Restore(bustest.Context(t), restored, []byte("sealed")))
+
+	now := store.Now()
+	require.Empty(t, swept(t, store, now, true, kept))
+	require.Empty(t, swept(t, store, now.Add(29*time.Second), true, kept), "who read of it before is to find it")
+	require.Equal(t, []string{at(idle)}, swept(t, store, now.Add(31*time.Second), true, kept))
+	require.ElementsMatch(t, []string{at(listed), restored}, swept(t, store, now.Add(2*time.Hour), true, kept))
+	_, err = store.Content.Get(bustest.Context(t), kept)
+	require.NoError(t, err)
+
+	again := bustest.Put(t, store, []byte("again"))
+	swept(t, store, now.Add(2*time.Hour), true, kept)
+	removed, err := store.Content.SweepSoon(bustest.Context(t), now.Add(3*time.Hour), func() (map[string]bool, bool, error) { return nil, true, nil }, func() bool { return false })
+	require.NoError(t, err)
+	require.Empty(t, removed, "another hub leads, and may refer to it")
+	_, err = store.Content.Get(bustest.Context(t), again)
+	require.NoError(t, err)
+}
+
+func TestWhatOnePersonLeavesIdleIsBounded(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	stream, err := store.Conn.JS.Stream(t.Context(), store.Conn.Fleet.BucketStream(subjects.Content))
+	require.NoError(t, err)
+	config := stream.CachedInfo().Config
+	config.MaxBytes = 256 << 10 // a part of which is 16 KiB
+	_, err = store.Conn.JS.UpdateStream(t.Context(), config)
+	require.NoError(t, err)
+	percent, err := store.Content.Percent(bustest.Context(t))
+	require.NoError(t, err)
+	require.Zero(t, percent)
+	put := func(person string) (digest string) {
+		t.Helper()
+		noise := make([]byte, 10<<10)
+		_, _ = rand.Read(noise)
+		digest = store.Keys.Digest(noise)
+		require.NoError(t, store.Content.Put(streams.As(bustest.Context(t), person), digest, noise))
+		return digest
+	}
+	over := func(person string) bool {
+		_, _, _, over := store.Content.Overdrawn(person)
+		return over
+	}
+	now := store.Now()
+	used := []string{put("olga"), put("olga"), put("ines")}
+	require.True(t, store.Content.Wants())
+	require.Empty(t, swept(t, store, now, false, used...))
+	require.False(t, store.Content.Wants(), "something refers to all of it")
+
+	idle := []string{store.Keys.Piece(put("olga")).At, store.Keys.Piece(put("olga")).At}
+	ines := put("ines")
+	<-store.Content.Wanted()
+	require.False(t, over("olga"), "nobody has looked whether it is idle")
+	require.Empty(t, swept(t, store, now, false, used...))
+	bytes, most, until, is := store.Content.Overdrawn("olga")
+	require.True(t, is)
+	require.Greater(t, bytes, int64(20<<10))
+	require.EqualValues(t, 16<<10, most)
+	require.Equal(t, now.Add(30*time.Second), until)
+	require.False(t, over("ines"), "others go on")
+	require.ElementsMatch(t, idle, swept(t, store, now.Add(30*time.Second), false, used...), "and what is idle of others stays for an hour")
+	require.False(t, over("olga"))
+	for _, digest := range append(used, ines) {
+		_, err := store.Content.Get(bustest.Context(t), digest)
+		require.NoError(t, err)
+	}
+	percent, err = store.Content.Percent(bustest.Context(t))
+	require.NoError(t, err)
+	require.Equal(t, 15, percent)
 }

@@ -126,7 +126,7 @@ func New(store *store.Store, o Options) *Door {
 		o.Bounds = guard.DefaultBounds()
 	}
 	d := &Door{store: store, options: o, records: records.New(store.State), answers: newAnswers(), leaving: newLeaving(), heldBack: newHeldBack()}
-	d.keeper = keep.New(store, d.records, o.Log)
+	d.keeper = keep.New(store, d.records, d.room, o.Log)
 	d.view = show.New(store, d.records, show.Options{
 		Version: o.Version, Thresholds: o.Thresholds, Grace: o.Grace, Uses: o.Uses, Problems: d.roomProblems,
 		Resealed: d.keeper.Resealed, Due: func(key string, at time.Time) { d.queues.due.AddAt(key, at) },

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
 	"flotilla/bus"
 	"flotilla/bus/disk"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/health"
 )
@@ -21,6 +24,23 @@ var needsRoom = map[string]bool{
 	api.VerbFreeze: false, api.VerbUnfreeze: false, api.VerbApproveWithdrawal: false,
 	api.VerbWeb: false, api.VerbToken: false, api.VerbEnter: false, api.VerbLeave: false,
 }
+
+// storesContent are the verbs under which people have bodies of objects stored.
+var storesContent = []string{api.VerbApply, api.VerbPatch, api.VerbRolloutRestart}
+
+// overdrawn refuses somebody who had too much stored that nothing refers to any more: others are to find room.
+func (d *Door) overdrawn(by api.Caller) *api.Failure {
+	bytes, most, until, over := d.store.Content.Overdrawn(by.Name)
+	if !over {
+		return nil
+	}
+	return &api.Failure{Code: api.CodeNoRoom, Next: "flotilla status", Message: fmt.Sprintf(
+		"nothing was stored: of the objects that %s wrote, %s are former versions that nothing refers to any more, at most %s may be kept; they are removed by %s: apply again then, and change the same objects less often",
+		by.Name, api.Size(bytes), api.Size(most), until.Add(untilSwept).UTC().Format("15:04:05Z"))}
+}
+
+// untilSwept is how long after content may go it is gone.
+const untilSwept = 15 * time.Second
 
 // NoRoom is the reason why nothing is stored and what to do; nil when there is room.
 func NoRoom(room disk.Room) *api.Failure {
@@ -110,7 +130,10 @@ func (d *Door) withRoom(verb string, handler bus.Handler) bus.Handler {
 		if failure := refused(room); failure != nil && refuse && !dry(body) {
 			return nil, failure
 		}
-		answer, err := handler(ctx, by, body)
+		if failure := d.overdrawn(by); failure != nil && slices.Contains(storesContent, verb) && !dry(body) {
+			return nil, failure
+		}
+		answer, err := handler(streams.As(ctx, by.Name), by, body)
 		if err == nil {
 			return answer, nil
 		}

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/door/draft"
 	"flotilla/hub/door/records"
+	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
 
@@ -116,4 +118,65 @@ func TestWhatClientsKeepIsSealedAndNotSwept(t *testing.T) {
 		require.NoError(t, err, spec.Object)
 		require.Contains(t, managed.Metadata, "annotations")
 	}
+}
+
+// Whoever changes large objects again and again waits until what these were before is gone; others do not.
+func TestWhoLeavesTooMuchIdleWaits(t *testing.T) {
+	ctx := bustest.Context(t)
+	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop()})
+	stream, err := d.store.Conn.JS.Stream(ctx, d.store.Conn.Fleet.BucketStream(subjects.Content))
+	require.NoError(t, err)
+	config := stream.CachedInfo().Config
+	config.MaxBytes = 1 << 20 // a part of which is 64 KiB
+	_, err = d.store.Conn.JS.UpdateStream(ctx, config)
+	require.NoError(t, err)
+	handler := d.withRoom(api.VerbApply, func(ctx context.Context, by api.Caller, body []byte) (any, error) {
+		return d.apply(ctx, &api.ApplyRequest{Asked: api.Asked{By: by}, Documents: []json.RawMessage{body}})
+	})
+	apply := func(person, name string) error {
+		_, err := handler(ctx, api.Caller{Name: person, Role: api.RoleOperator}, []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"`+name+`","namespace":"shop"},"data":{"a":"`+bustest.Noise(24<<10)+`"}}`))
+		return err
+	}
+	now := d.store.Now()
+	for range 5 {
+		require.NoError(t, apply("olga", "large"))
+	}
+	d.keeper.Press(ctx, now)
+	var refused *api.Failure
+	require.ErrorAs(t, apply("olga", "large"), &refused)
+	require.Equal(t, api.CodeNoRoom, refused.Code)
+	require.Contains(t, refused.Message, "nothing was stored: of the objects that olga wrote, ")
+	require.Contains(t, refused.Message, " are former versions that nothing refers to any more, at most 64 KiB may be kept; they are removed by "+now.Add(45*time.Second).UTC().Format("15:04:05Z"))
+	require.NoError(t, apply("ines", "other"))
+
+	d.keeper.Press(ctx, now.Add(31*time.Second))
+	require.NoError(t, apply("olga", "large"))
+	for _, head := range d.records.Objects.All() {
+		_, err := d.store.Content.Get(ctx, head.Value.Digest)
+		require.NoError(t, err, "what is referred to stays")
+	}
+}
+
+// Where room is short, what nothing refers to goes within a minute, whosoever it was.
+func TestFullContentIsSweptSoon(t *testing.T) {
+	ctx := bustest.Context(t)
+	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop()})
+	orphan := bustest.Put(t, d.store, []byte(bustest.Noise(4<<10)))
+	stream, err := d.store.Conn.JS.Stream(ctx, d.store.Conn.Fleet.BucketStream(subjects.Content))
+	require.NoError(t, err)
+	config, now := stream.CachedInfo().Config, d.store.Now()
+	pressed := func(bytes uint64) {
+		t.Helper()
+		config.MaxBytes = int64(bytes)
+		_, err = d.store.Conn.JS.UpdateStream(ctx, config)
+		require.NoError(t, err)
+		d.keeper.Press(ctx, now)
+		d.keeper.Press(ctx, now.Add(31*time.Second))
+		_, err = d.store.Content.Get(ctx, orphan)
+	}
+	held := stream.CachedInfo().State.Bytes
+	pressed(2 * held)
+	require.NoError(t, err, "there is room")
+	pressed(held + held/8)
+	require.ErrorIs(t, err, bus.ErrNotFound)
 }

@@ -89,7 +89,7 @@ func (b *backups) take(ctx context.Context) (*moment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading state: %w", err)
 	}
-	contents, err := b.store.Content.Stored(ctx)
+	contents, err := b.store.Content.Listed(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"flotilla/bus/disk"
 	"flotilla/bus/store"
 	"flotilla/hub/door/records"
 )
@@ -17,14 +18,15 @@ import (
 type Keeper struct {
 	store   *store.Store
 	records *records.Tables
+	room    func() disk.Room
 	log     zerolog.Logger
 	// done of of have been sealed anew.
 	done, of atomic.Int64
 }
 
-// New returns a keeper of the content that records refer to.
-func New(leader *store.Store, tables *records.Tables, log zerolog.Logger) *Keeper {
-	return &Keeper{store: leader, records: tables, log: log}
+// New returns a keeper of the content that records refer to; room is what the servers have.
+func New(leader *store.Store, tables *records.Tables, room func() disk.Room, log zerolog.Logger) *Keeper {
+	return &Keeper{store: leader, records: tables, room: room, log: log}
 }
 
 // Run keeps content until ctx ends.
