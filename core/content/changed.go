@@ -1,26 +1,77 @@
 package content
 
-import "flotilla/core/api"
+import (
+	"cmp"
+	"slices"
 
-// place is where an object lies that was set or removed: its kind, and its namespace, or its name where it lies in none.
-type place struct {
-	kind            groupKind
-	namespace, name string
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+var serviceKind, endpointsKind = groupKind{"", "Service"}, groupKind{"", "Endpoints"}
+
+// changes are what became of the objects of a clone.
+type changes struct {
+	of map[string]*change // by key
+	at map[Ground][]*change
+	// inside is how much changed in each namespace that a placement may take, or might have taken.
+	inside map[string]int
+	// kinds and namespaces are how many objects there were.
+	kinds      map[groupKind]int
+	namespaces map[string]int
+	// added says that there is an object that there was not.
+	added bool
 }
 
-func (x *Index) note(head *api.Spec) {
+// change is what there was of an object, and what there is now; nil for nothing.
+type change struct{ before, after *api.Spec }
+
+func changesOf(x *Index) *changes {
+	c := &changes{
+		of: map[string]*change{}, at: map[Ground][]*change{}, inside: map[string]int{},
+		kinds: make(map[groupKind]int, len(x.byKind)), namespaces: make(map[string]int, len(x.byNamespace)),
+	}
+	for gk, held := range x.byKind {
+		c.kinds[gk] = len(held)
+	}
+	for namespace, held := range x.byNamespace {
+		c.namespaces[namespace] = len(held)
+	}
+	return c
+}
+
+// note notes what becomes of an object before it does.
+func (x *Index) note(key string, ref api.ObjectRef, now *api.Spec) {
 	if x.changed == nil {
 		return
 	}
-	at := place{kind: kindOf(head.Object), namespace: head.Object.Namespace}
-	if at.namespace == "" {
-		at.name = head.Object.Name
+	c, again := x.changed.of[key]
+	switch inside := x.changed.inside; {
+	case again && ref.Namespace != "" && c.any(mayGo):
+		if inside[ref.Namespace]--; inside[ref.Namespace] == 0 {
+			delete(inside, ref.Namespace)
+		}
+	case !again:
+		c = &change{before: x.heads[key]}
+		x.changed.of[key] = c
+		at := Ground{kindOf(ref), ref.Namespace}
+		x.changed.at[at] = append(x.changed.at[at], c)
+		x.changed.added = x.changed.added || c.before == nil
 	}
-	x.changed[at] = struct{}{}
+	c.after = now
+	if ref.Namespace != "" && c.any(mayGo) {
+		x.changed.inside[ref.Namespace]++
+	}
 }
 
-// Concerns says whether what changed in a clone may change what selectors take from it; it says so too often rather than too
-// seldom. Namespace is that of Select.
+// any says that something is so of what there was, or of what there is.
+func (c *change) any(so func(*api.Spec) bool) bool {
+	return c.before != nil && so(c.before) || c.after != nil && so(c.after)
+}
+
+// Concerns says whether what changed in a clone may change what selectors take from it. Each object that changed is asked, as
+// it was and as it is, and no other; it says so too often rather than too seldom. Namespace is that of Select.
 func (x *Index) Concerns(selectors []api.ResourceSelector, namespace string) bool {
 	inside := namespace
 	if inside == "" {
@@ -36,54 +87,138 @@ func (x *Index) Concerns(selectors []api.ResourceSelector, namespace string) boo
 
 func (x *Index) concerns(selector *api.ResourceSelector, namespace, inside string) bool {
 	gk := groupKind{selector.Group, selector.Kind}
-	if namespace == "" && gk == namespaceKind {
+	switch {
+	case neverSelected(gk):
+		return false
+	case namespace == "" && gk == namespaceKind:
 		return x.concernsNamespaces(selector)
 	}
 	namespaced, known := api.KindNamespaced(gk.group, gk.kind)
-	for at := range x.changed {
-		switch {
-		case at.kind != gk && !owns(at.kind, gk):
-		case !known: // a kind is known by its objects
-			return true
-		case namespaced && at.namespace == inside:
-			return true
-		case !namespaced && (selector.Name == "" || selector.Name == at.name):
+	if !known {
+		var settled bool
+		if namespaced, settled = x.settled(gk); !settled {
+			return x.changedOf(gk)
+		}
+	}
+	switch {
+	case namespaced && inside != "":
+		return x.asks(selector, x.changedAt(Ground{gk, inside}))
+	case !namespaced && namespace == "":
+		return x.asks(selector, x.changedAt(Ground{kind: gk}))
+	}
+	return false // a fault, whatever changes
+}
+
+// settled reports whether a kind lies in namespaces where an object of it tells that did not change.
+func (x *Index) settled(gk groupKind) (namespaced, settled bool) {
+	for key, head := range x.byKind[gk] {
+		if x.changed.of[key] == nil {
+			return head.Object.Namespace != "", true
+		}
+	}
+	return false, false
+}
+
+// changedOf says that an object of a kind changed.
+func (x *Index) changedOf(gk groupKind) bool {
+	for at := range x.changed.at {
+		if at.kind == gk {
 			return true
 		}
 	}
 	return false
 }
 
-// concernsNamespaces says that something changed in a namespace that a selector takes, or of a Namespace.
+// changedAt are the changes of a ground; a Service that comes or goes changes its Endpoints.
+func (x *Index) changedAt(at Ground) []*change {
+	changed := x.changed.at[at]
+	if at.kind != endpointsKind {
+		return changed
+	}
+	changed = slices.Clone(changed)
+	for _, service := range x.changed.at[Ground{serviceKind, at.namespace}] {
+		if head := cmp.Or(service.before, service.after); head != nil {
+			changed = append(changed, &change{after: x.heads[keyOf(endpointsKind, at.namespace, head.Object.Name)]})
+		}
+	}
+	return changed
+}
+
+// concernsNamespaces says that something changed in a namespace that a selector takes with what lies in it, or a Namespace that
+// it takes.
 func (x *Index) concernsNamespaces(selector *api.ResourceSelector) bool {
-	want, err := parse(selector)
-	if err != nil {
-		return false // it takes nothing whatever changes
+	if x.asks(selector, x.changed.at[Ground{kind: namespaceKind}]) {
+		return true
 	}
-	for at := range x.changed {
-		name := at.namespace
-		if at.kind == namespaceKind {
-			name = at.name
+	if !takesInside(selector) || len(x.changed.inside) == 0 {
+		return false
+	}
+	if selector.Name != "" {
+		_, found := x.heads[keyOf(namespaceKind, "", selector.Name)]
+		return found && x.changed.inside[selector.Name] > 0
+	}
+	namespaces := make([]*change, 0, len(x.changed.inside))
+	for name := range x.changed.inside {
+		namespaces = append(namespaces, &change{after: x.heads[keyOf(namespaceKind, "", name)]})
+	}
+	return x.asks(selector, namespaces)
+}
+
+// fewChanged is of how many objects a selector is asked without being read first, which costs as much as it lists.
+const fewChanged = 8
+
+// asks says that a selector takes one of what changed, as it was or as it is.
+func (x *Index) asks(selector *api.ResourceSelector, changed []*change) bool {
+	selects := func(head *api.Spec) bool { return maySelect(selector.LabelSelector, head.Labels) }
+	switch {
+	case len(changed) == 0:
+		return false
+	case selector.Name != "":
+		selects = func(head *api.Spec) bool { return head.Object.Name == selector.Name }
+	case len(changed) > fewChanged:
+		want, err := parse(selector)
+		if err != nil {
+			return false // it takes nothing, whatever changes
 		}
-		switch {
-		case name == "":
-		case want.name != "":
-			if want.name == name {
-				return true
-			}
-		case at.kind == namespaceKind:
+		selects = func(head *api.Spec) bool { return want.labels.matches(head.Labels) }
+	}
+	for _, one := range changed {
+		if one.any(func(head *api.Spec) bool { return mayGo(head) && selects(head) }) {
 			return true
-		default:
-			head, found := x.heads[keyOf(namespaceKind, "", name)]
-			if found && want.labels.matches(head.Labels) {
-				return true
-			}
 		}
 	}
 	return false
 }
 
-// owns says that objects of a kind decide whether those of another are placed.
-func owns(kind, other groupKind) bool {
-	return kind == groupKind{"", "Service"} && other == groupKind{"", "Endpoints"}
+// maySelect says whether a selector selects what has these labels; one that cannot be read may.
+func maySelect(s *metav1.LabelSelector, set map[string]string) bool {
+	if s == nil {
+		return true
+	}
+	for key, value := range s.MatchLabels {
+		if held, has := set[key]; !has || held != value {
+			return false
+		}
+	}
+	for i := range s.MatchExpressions {
+		if !mayMeet(&s.MatchExpressions[i], set) {
+			return false
+		}
+	}
+	return true
+}
+
+func mayMeet(e *metav1.LabelSelectorRequirement, set map[string]string) bool {
+	value, has := set[e.Key]
+	switch e.Operator {
+	case metav1.LabelSelectorOpIn:
+		return has && slices.Contains(e.Values, value)
+	case metav1.LabelSelectorOpNotIn:
+		return !has || !slices.Contains(e.Values, value)
+	case metav1.LabelSelectorOpExists:
+		return has
+	case metav1.LabelSelectorOpDoesNotExist:
+		return !has
+	}
+	return true
 }

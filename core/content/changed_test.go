@@ -3,6 +3,7 @@ package content_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,8 +17,10 @@ import (
 func TestWhatConcernsNobodyChangesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(29, 0))
 	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	serial := 0
 	document := func() string {
-		labels := fmt.Sprintf("labels: {team: %s, app: %s}", pick("web", "db"), pick("shop", "blog"))
+		serial++
+		labels := fmt.Sprintf("labels: {team: %s, app: %s, serial: s%d}", pick("web", "db"), pick("shop", "blog"), serial)
 		namespace, name := pick("shop", "blog", "data"), pick("a", "b")
 		switch random.IntN(6) {
 		case 0:
@@ -50,6 +53,12 @@ func TestWhatConcernsNobodyChangesNothing(t *testing.T) {
 			}
 		case 1:
 			s.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{pick("team", "app"): pick("web", "db", "shop", "blog")}}
+			if random.IntN(2) == 0 {
+				s.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+					{Key: pick("team", "app", "none"), Operator: metav1.LabelSelectorOperator(pick("Exists", "DoesNotExist"))},
+					{Key: pick("team", "app", "none"), Operator: metav1.LabelSelectorOperator(pick("In", "NotIn")), Values: []string{pick("web", "db"), pick("shop", "blog")}},
+				}}
+			}
 		}
 		if s.Kind == "Namespace" {
 			s.SelectionScope = pick("", "", api.ScopeNamespaceOnly, api.ScopeNamespaceWithResourceSelectors)
@@ -64,7 +73,7 @@ func TestWhatConcernsNobodyChangesNothing(t *testing.T) {
 		}
 		before := indexOf(t, documents...)
 		after := before.Clone()
-		for range 1 + random.IntN(2) {
+		for range []int{1, 1, 2, 3, 12}[random.IntN(5)] {
 			made, err := content.New(object(t, document()), keys)
 			require.NoError(t, err)
 			if random.IntN(3) == 0 {
@@ -86,11 +95,84 @@ func TestWhatConcernsNobodyChangesNothing(t *testing.T) {
 	}
 	require.Greater(t, concerned, 200)
 	require.Greater(t, idle, 200)
-	owned := indexOf(t, hub...).Clone()
-	made, err := content.New(object(t, `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}}`), keys)
+	owned := indexOf(t, append(slices.Clone(hub), `{apiVersion: v1, kind: Endpoints, metadata: {name: web, namespace: shop}}`)...).Clone()
+	service, err := content.New(object(t, `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}}`), keys)
 	require.NoError(t, err)
-	owned.Set(made.Head)
+	owned.Set(service.Head)
 	require.True(t, owned.Concerns([]api.ResourceSelector{{Version: "v1", Kind: "Endpoints"}}, "shop"), "a Service makes Endpoints")
 	require.False(t, owned.Concerns([]api.ResourceSelector{{Version: "v1", Kind: "Endpoints"}}, "blog"))
 	require.False(t, indexOf(t, hub...).Clone().Concerns([]api.ResourceSelector{{Version: "v1", Kind: "Namespace"}}, ""), "nothing changed")
+}
+
+// Whether a change concerns a placement is decided by the objects that changed alone, and as by looking at all: each object that is
+// set here is another one than before (H48).
+func TestWhatConcernsAPlacementIsWhatItSelects(t *testing.T) {
+	random := rand.New(rand.NewPCG(48, 0))
+	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	serial := 0
+	set := func(index *content.Index) {
+		serial++
+		labels := fmt.Sprintf("labels: {team: %s, app: %s, serial: s%d}", pick("web", "db"), pick("shop", "blog"), serial)
+		namespace, name := pick("shop", "blog", "data"), pick("a", "b", "c")
+		made, err := content.New(object(t, []string{
+			fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s, %s}}`, namespace, labels),
+			fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: %s, %s}}`, name, labels),
+			fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: %s, %s}}`, name, namespace, labels),
+			fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: %s, %s}}`, name, namespace, labels),
+		}[random.IntN(4)]), keys)
+		require.NoError(t, err)
+		if index.Set(made.Head); random.IntN(3) == 0 {
+			index.RemoveKey(content.Key(made.Head.Object))
+		}
+	}
+	var long []string
+	for i := range 40 {
+		long = append(long, fmt.Sprint("s", i*100))
+	}
+	wanting := func(s api.ResourceSelector, names ...string) api.ResourceSelector {
+		key := pick("team", "app", "none")
+		switch s.Version = "v1"; random.IntN(8) {
+		case 0:
+			s.Name = pick(names...)
+		case 1:
+			s.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{key: pick("web", "shop")}}
+		case 2:
+			s.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "serial", Operator: metav1.LabelSelectorOperator(pick("In", "NotIn")), Values: long}}}
+		case 3, 4, 5, 6:
+			s.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+				{Key: key, Operator: metav1.LabelSelectorOperator(pick("Exists", "DoesNotExist"))},
+				{Key: pick("team", "app", "none"), Operator: metav1.LabelSelectorOperator(pick("In", "NotIn")), Values: []string{pick("web", "db"), pick("shop", "blog")}},
+			}}
+		}
+		return s
+	}
+	decided := map[bool]int{}
+	for range 3000 {
+		before := content.NewIndex()
+		for range random.IntN(20) {
+			set(before)
+		}
+		after := before.Clone()
+		for range []int{1, 1, 2, 20}[random.IntN(4)] {
+			set(after)
+		}
+		selectors, namespace := []api.ResourceSelector{wanting(api.ResourceSelector{Kind: "ConfigMap"}, "a", "b", "c")}, "shop"
+		switch random.IntN(4) {
+		case 0:
+			namespace, selectors = "", append(selectors, api.ResourceSelector{Version: "v1", Kind: "Namespace", Name: "blog", SelectionScope: api.ScopeNamespaceWithResourceSelectors})
+		case 1:
+			namespace, selectors = "", []api.ResourceSelector{wanting(api.ResourceSelector{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}, "a", "b", "c")}
+		case 2:
+			namespace, selectors = "", []api.ResourceSelector{wanting(api.ResourceSelector{Kind: "Namespace", SelectionScope: pick("", api.ScopeNamespaceOnly)}, "shop", "blog", "data")}
+		}
+		was, err := content.Select(selectors, namespace, before)
+		require.NoError(t, err)
+		is, err := content.Select(selectors, namespace, after)
+		require.NoError(t, err)
+		concerned := after.Concerns(selectors, namespace)
+		require.Equal(t, !slices.Equal(was, is), concerned, "%+v in %q", selectors, namespace)
+		decided[concerned]++
+	}
+	require.Greater(t, decided[true], 500)
+	require.Greater(t, decided[false], 500)
 }

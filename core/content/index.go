@@ -14,10 +14,9 @@ import (
 type Index struct {
 	heads       map[string]*api.Spec
 	byKind      map[groupKind]map[string]*api.Spec
-	byNamespace map[string]map[string]*api.Spec
+	byNamespace map[string]map[string]*api.Spec // without what is never selected
 	reserved    map[string]bool
-	looked      int
-	changed     map[place]struct{} // since it was cloned; nil of one that is no clone
+	changed     *changes // since it was cloned; nil of one that is no clone
 }
 
 // NewIndex returns an index that holds heads.
@@ -45,11 +44,15 @@ func (x *Index) Reserve(namespaces ...string) {
 // Set adds head or replaces the one of the same object.
 func (x *Index) Set(head api.Spec) {
 	key := Key(head.Object)
-	x.note(&head)
+	x.note(key, head.Object, &head)
 	x.heads[key] = &head
 	put(x.byKind, kindOf(head.Object), key, &head)
-	if head.Object.Namespace != "" {
+	switch {
+	case head.Object.Namespace == "":
+	case mayGo(&head):
 		put(x.byNamespace, head.Object.Namespace, key, &head)
+	default:
+		drop(x.byNamespace, head.Object.Namespace, key)
 	}
 }
 
@@ -59,7 +62,7 @@ func (x *Index) RemoveKey(key string) {
 	if !found {
 		return
 	}
-	x.note(head)
+	x.note(key, head.Object, nil)
 	delete(x.heads, key)
 	drop(x.byKind, kindOf(head.Object), key)
 	drop(x.byNamespace, head.Object.Namespace, key)
@@ -117,7 +120,7 @@ func (x *Index) Len() int { return len(x.heads) }
 // Clone returns an independent index of the same heads, to try out changes on.
 func (x *Index) Clone() *Index {
 	clone := NewIndex()
-	clone.reserved, clone.changed = x.reserved, map[place]struct{}{}
+	clone.reserved, clone.changed = x.reserved, changesOf(x)
 	maps.Copy(clone.heads, x.heads)
 	for gk, held := range x.byKind {
 		clone.byKind[gk] = maps.Clone(held)
@@ -137,8 +140,12 @@ func (x *Index) find(gk groupKind, namespace string, want wanted) []*api.Spec {
 		}
 		return []*api.Spec{head}
 	}
-	return x.filter(x.byKind[gk], func(head *api.Spec) bool {
-		return head.Object.Namespace == namespace && want.labels.matches(head.Labels)
+	held := x.byKind[gk]
+	if inside := x.byNamespace[namespace]; namespace != "" && len(inside) < len(held) {
+		held = inside
+	}
+	return x.filter(held, func(head *api.Spec) bool {
+		return head.Object.Namespace == namespace && kindOf(head.Object) == gk && want.labels.matches(head.Labels)
 	})
 }
 
@@ -148,7 +155,6 @@ func (x *Index) inside(namespace string) []*api.Spec {
 }
 
 func (x *Index) filter(held map[string]*api.Spec, keep func(*api.Spec) bool) []*api.Spec {
-	x.looked += len(held)
 	keys := make([]string, 0, len(held))
 	for key, head := range held {
 		if keep(head) && x.selectable(head) {
@@ -163,21 +169,23 @@ func (x *Index) filter(held map[string]*api.Spec, keep func(*api.Spec) bool) []*
 	return found
 }
 
-// Looked is how many objects selectors have looked at, each as often as it was.
-func (x *Index) Looked() int { return x.looked }
-
 // selectable reports whether a placement may take the object at all.
 func (x *Index) selectable(head *api.Spec) bool {
-	if head.Deleted != nil || head.Excluded != "" || neverSelected(kindOf(head.Object)) {
+	if !mayGo(head) {
 		return false
 	}
-	if kindOf(head.Object) == (groupKind{"", "Endpoints"}) {
+	if kindOf(head.Object) == endpointsKind {
 		service := head.Object
 		service.Kind = "Service"
 		_, owned := x.heads[Key(service)]
 		return !owned
 	}
 	return true
+}
+
+// mayGo reports whether a placement may take the object, whatever else there is.
+func mayGo(head *api.Spec) bool {
+	return head.Deleted == nil && head.Excluded == "" && !neverSelected(kindOf(head.Object))
 }
 
 // inNamespace reports whether a kind lies in namespaces; of kinds that Kubernetes does not bring itself

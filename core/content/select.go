@@ -138,10 +138,15 @@ func (s *selection) takeNamespaces(i int, selector *api.ResourceSelector, want w
 			continue
 		}
 		s.claim(i, []*api.Spec{head})
-		if selector.SelectionScope == "" || selector.SelectionScope == api.ScopeNamespaceWithResources {
+		if takesInside(selector) {
 			s.claim(i, s.index.inside(name))
 		}
 	}
+}
+
+// takesInside says that a selector of namespaces takes all that lies in them.
+func takesInside(selector *api.ResourceSelector) bool {
+	return selector.SelectionScope == "" || selector.SelectionScope == api.ScopeNamespaceWithResources
 }
 
 // claim takes heads for selector i, what lies in them where they are envelopes; what another selector took is one

@@ -1,6 +1,7 @@
 package content_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -349,15 +350,54 @@ func TestSelectRefersToStrippedBodies(t *testing.T) {
 	require.NotEqual(t, made.Head.Digest, found[0].Digest)
 }
 
-// What selectors look at is counted, each object as often as it is looked at (H40).
+// What selectors look at is counted without a look: for each object of the kind, or of the namespace where those are
+// fewer, as often as they have requirements (H48).
 func TestLooksAreCounted(t *testing.T) {
 	index := content.NewIndex()
-	for _, name := range []string{"a", "b", "c"} {
-		index.Set(api.Spec{Object: api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name}})
+	add := func(apiVersion, kind, namespace string, n int) {
+		for i := range n {
+			index.Set(api.Spec{Object: api.ObjectRef{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: fmt.Sprint("n", index.Len()+i)}})
+		}
 	}
-	byLabel := api.ResourceSelector{Version: "v1", Kind: "ConfigMap", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}
-	_, err := content.Select([]api.ResourceSelector{byLabel, byLabel}, "shop", index)
-	require.NoError(t, err)
-	require.Equal(t, 6, index.Looked())
-	require.Zero(t, index.Clone().Looked())
+	add("v1", "ConfigMap", "shop", 3)
+	add("v1", "ConfigMap", "blog", 5)
+	add("v1", "Namespace", "", 7)
+	add("rbac.authorization.k8s.io/v1", "ClusterRole", "", 11)
+	add("example.com/v1", "Widget", "shop", 13)
+	add("example.com/v1", "Realm", "", 17)
+	const three = ", labelSelector: {matchLabels: {a: b, c: d}, matchExpressions: [{key: e, operator: Exists}]}}"
+	before := index
+	index = before.Clone()
+	add("v1", "ConfigMap", "shop", 1)
+	require.True(t, index.Added())
+	require.False(t, before.Added())
+	for _, c := range []struct {
+		namespace, selectors string
+		looks, before        int
+	}{
+		{"shop", `[{version: v1, kind: ConfigMap` + three + `]`, 9 * 3, 8 * 3}, // of the kind and of the namespace there are 9 and 17
+		{"shop", `[{version: v1, kind: ConfigMap}, {version: v1, kind: ConfigMap` + three + `]`, 9 * 4, 8 * 4},
+		{"shop", `[{version: v1, kind: ConfigMap, name: a}]`, 0, 0},
+		{"shop", `[{group: example.com, version: v1, kind: Widget` + three + `]`, 13 * 3, 13 * 3},
+		{"shop", `[{group: example.com, version: v1, kind: Realm` + three + `]`, 17 * 3, 17 * 3},
+		{"shop", `[{group: rbac.authorization.k8s.io, version: v1, kind: ClusterRole}]`, 0, 0},
+		{"", `[{group: rbac.authorization.k8s.io, version: v1, kind: ClusterRole` + three + `]`, 11 * 3, 11 * 3},
+		{"", `[{version: v1, kind: Namespace` + three + `]`, 7 * 3, 7 * 3},
+		{"", `[{version: v1, kind: ConfigMap}]`, 0, 0},
+		{"", `[{version: v1, kind: Pod}]`, 0, 0},
+		{"", `[{version: v1, kind: Namespace, name: blog, selectionScope: NamespaceWithResourceSelectors}, {version: v1, kind: ConfigMap` + three + `]`, 5 * 3, 5 * 3}, // of the namespace there are fewer
+		{"", `[{version: v1, kind: Namespace, name: shop, selectionScope: NamespaceWithResourceSelectors}, {group: example.com, version: v1, kind: Realm` + three + `]`, 17 * 3, 17 * 3},
+	} {
+		looks, past := 0, 0
+		for ground, times := range content.Looks(selectors(t, c.selectors), c.namespace) {
+			now, was := index.Extent(ground)
+			looks, past = looks+now*times, past+was*times
+			require.NotEmpty(t, ground.String())
+		}
+		require.Equal(t, c.looks, looks, "%s in %q", c.selectors, c.namespace)
+		require.Equal(t, c.before, past, "%s in %q", c.selectors, c.namespace)
+	}
+	for ground := range content.Looks(selectors(t, `[{group: example.com, version: v1, kind: Widget}]`), "shop") {
+		require.Equal(t, "Widget.example.com in namespace shop", ground.String())
+	}
 }

@@ -148,15 +148,17 @@ func New(store *store.Store, o Options) *Door {
 	return d
 }
 
-// Run cuts snapshots that a crash left uncut, then answers requests until ctx ends; requests that run
-// by then are answered first.
+// Run answers requests until ctx ends; requests that run by then are answered first. Those who would write wait for the snapshots
+// that a crash left uncut.
 func (d *Door) Run(ctx context.Context) error {
 	if err := d.store.State.WaitSynced(ctx); err != nil {
 		return fmt.Errorf("opening the door: %w", err)
 	}
-	if err := d.desk.Recut(ctx); err != nil {
+	if err := d.desk.Take(ctx); err != nil {
 		return fmt.Errorf("opening the door: %w", err)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	d.view.Begin()
 	// Requests that are being answered when ctx ends may finish: leadership outlives it by a margin.
 	service, err := bus.Serve(context.WithoutCancel(ctx), d.store.Conn, bus.ServiceOptions{
@@ -169,6 +171,12 @@ func (d *Door) Run(ctx context.Context) error {
 	d.service.Store(service)
 	defer d.service.Store(nil)
 	var background sync.WaitGroup
+	var uncut error
+	background.Go(func() {
+		if uncut = d.recut(ctx); uncut != nil {
+			cancel()
+		}
+	})
 	background.Go(func() { d.queues.finisher.Run(ctx, d.finish) })
 	background.Go(func() { d.queues.tidier.Run(ctx, d.tidy) })
 	background.Go(func() { d.queues.due.Run(ctx, d.tellDue) })
@@ -178,6 +186,15 @@ func (d *Door) Run(ctx context.Context) error {
 	d.changes.End()
 	service.Stop()
 	background.Wait()
+	return uncut
+}
+
+// recut cuts the snapshots that are missing, and lets those write who wait for it: nobody when it fails.
+func (d *Door) recut(ctx context.Context) error {
+	if err := d.desk.Recut(ctx); err != nil {
+		return fmt.Errorf("cutting what is missing: %w", err)
+	}
+	d.desk.Leave()
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
@@ -20,6 +21,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/door"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // held is a house whose next draft about nodes does not end before goOn is closed.
@@ -203,4 +205,39 @@ func TestWhatOutlivesItsHubStoresNothing(t *testing.T) {
 	close(goOn)
 	require.Equal(t, api.CodeUnavailable, bustest.Within(t, answered, "an answer").Header.Get(micro.ErrorCodeHeader))
 	require.Equal(t, before, stored())
+}
+
+// A hub that takes over answers those who read, freeze and revoke before it has cut what is missing; those who write wait for it (H48).
+func TestWhoReadsWaitsForNoSnapshots(t *testing.T) {
+	h := open(t, door.Options{})
+	h.apply(shopNamespace, settings, web)
+	h.stop()
+	erase[api.Snapshot](h, subjects.Snapshots, subjects.SnapshotName("web", 1))
+	sweeping, goOn := make(chan struct{}), make(chan struct{})
+	go func() { // snapshots are committed by nobody meanwhile
+		_, err := h.store.Content.Sweep(bustest.Context(t), elsewhen.Now(), func() (map[string]bool, bool, error) {
+			close(sweeping)
+			<-goOn
+			return nil, false, nil
+		})
+		assert.NoError(t, err)
+	}()
+	bustest.Within(t, sweeping, "the sweep")
+	h.run(door.Options{People: h.server.Server})
+	must[json.RawMessage](h, api.VerbStatus, nil)
+	h.add("eve", api.RoleOperator)
+	must[api.UserRevokeResponse](h, api.VerbUserRevoke, api.UserRevokeRequest{Name: "eve"})
+	_, failure := h.freeze(api.VerbFreeze, api.FreezeFleet)
+	require.Nil(t, failure)
+	writing := h.asking(api.VerbApply, api.ApplyRequest{Request: h.id(), Documents: docs(t, settings)})
+	must[json.RawMessage](h, api.VerbStatus, nil)
+	require.Empty(t, h.snapshots("web"))
+	select {
+	case err := <-writing:
+		require.Fail(t, "who writes waits for no snapshots", "%v", err)
+	default:
+	}
+	close(goOn)
+	require.NoError(t, bustest.Within(t, writing, "the write"))
+	require.Len(t, h.snapshots("web"), 1)
 }

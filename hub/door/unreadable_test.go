@@ -148,7 +148,7 @@ func TestABrokenSnapshotIsReplaced(t *testing.T) {
 	stop()
 	h.spoil(subjects.Snapshots.Key(subjects.SnapshotName("web", 2)))
 	h.run(door.Options{})
-	h.get(api.KindClusterResourcePlacement, "", "web")
+	h.apply(`{apiVersion: v1, kind: Namespace, metadata: {name: tea}}`) // who writes waits until it is
 	require.Equal(t, []int64{1, 3}, h.indexes("web"))
 }
 

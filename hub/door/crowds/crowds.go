@@ -14,8 +14,12 @@ import (
 	"flotilla/subjects"
 )
 
-// mostHeld is how many objects the placements of one place hold together. A processor cuts snapshots of 150,000 objects a second.
-const mostHeld = 300_000
+// mostHeld is how many objects the placements of one place hold together. A processor cuts snapshots of 150,000 objects a second, and
+// of a placement that holds fewer than leastHeld as if it held that many.
+const (
+	mostHeld  = 300_000
+	leastHeld = 100
+)
 
 // Crowds count how many objects the placements hold that have something of a place: of a namespace or, of what lies in none, an object.
 type Crowds struct {
@@ -71,7 +75,7 @@ func (c *Crowds) follow() {
 		}
 		add(c.sum, c.of[placement], -1)
 		add(c.sum, now, 1)
-		if c.of[placement] = now; now.objects == 0 {
+		if c.of[placement] = now; len(now.places) == 0 {
 			delete(c.of, placement)
 		}
 	}
@@ -102,7 +106,7 @@ func holdingOf(s *api.Snapshot) holding {
 			places[place] = struct{}{}
 		}
 	}
-	return holding{len(s.Manifests), slices.Collect(maps.Keys(places))}
+	return holding{max(leastHeld, len(s.Manifests)), slices.Collect(maps.Keys(places))}
 }
 
 // placeOf is where something has to change for a manifest to be others.
@@ -119,7 +123,26 @@ func placeOf(m *api.Manifest) string {
 // Draft is what one draft changes of that. One goroutine uses it at a time.
 type Draft struct {
 	*Crowds
-	cut map[string]holding // by placement
+	// Several says that the draft can be made in parts: it is of several documents.
+	Several bool
+
+	cut   map[string]holding // by placement
+	taken int                // by placements that follow what changes
+}
+
+// Follows counts what a placement takes that is cut anew, or may have to be, because of what changes.
+func (d *Draft) Follows(objects int) { d.taken += max(leastHeld, objects) }
+
+// GoOn errs where what changes at once has too much cut anew in all; each of its documents alone may change.
+func (d *Draft) GoOn() error {
+	if !d.Several || d.taken <= d.most {
+		return nil
+	}
+	return &api.Failure{
+		Code: api.CodeTooLarge, Next: "flotilla apply --help",
+		Message: fmt.Sprintf("the placements that select what the request changes hold more than %d objects in all, where one that holds fewer than %d counts as that many, "+
+			"and nobody else could write meanwhile: apply fewer documents at a time, those of one namespace together", d.most, leastHeld),
+	}
 }
 
 // Cut notes that a snapshot becomes the newest of its placement.
@@ -132,6 +155,9 @@ func (d *Draft) Cut(s *api.Snapshot) {
 
 // Check errs where placements hold more than before of a place that holds too much then.
 func (d *Draft) Check() error {
+	if err := d.GoOn(); err != nil {
+		return err
+	}
 	more := map[string]int{}
 	for placement, now := range d.cut {
 		add(more, d.held(placement), -1)
@@ -145,8 +171,8 @@ func (d *Draft) Check() error {
 		if held > d.most {
 			return &api.Failure{
 				Code: api.CodeTooLarge, Next: "flotilla get placements",
-				Message: fmt.Sprintf("the placements that hold something of %s would hold %d objects in all, at most %d: whoever changes one of them would hold up all who write; "+
-					"have fewer placements select it, or each of them less", place, held, d.most),
+				Message: fmt.Sprintf("the placements that hold something of %s would hold %d objects in all, at most %d, where one that holds fewer than %d counts as that many: whoever changes one of them would hold up all who write; "+
+					"have fewer placements select it, or each of them less", place, held, d.most, leastHeld),
 			}
 		}
 	}

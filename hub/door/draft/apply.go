@@ -48,9 +48,13 @@ func (f *Draft) Apply(ctx context.Context, read *Documents) error {
 	if failure := f.Failure(len(documents)); failure != nil {
 		return failure
 	}
+	if err := f.look(); err != nil {
+		return err
+	}
 	if err := f.noteSelections(read); err != nil {
 		return err
 	}
+	f.crowd.Several = len(documents) > 1
 	if err := f.cut(); err != nil {
 		return err
 	}

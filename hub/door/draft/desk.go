@@ -48,6 +48,7 @@ type Desk struct {
 	records *records.Tables
 	shelf   *records.Shelf
 	crowds  *crowds.Crowds
+	looks   *crowds.Looks
 	options Options
 	// behind says that something that changed may be missing in snapshots.
 	behind atomic.Bool
@@ -59,7 +60,7 @@ type Desk struct {
 func NewDesk(leader *store.Store, tables *records.Tables, o Options) *Desk {
 	d := &Desk{
 		Turn: loop.NewTurn(), Freezing: loop.NewTurn(),
-		store: leader, records: tables, shelf: records.NewShelf(tables.Objects, o.SkippedNamespaces), crowds: crowds.New(tables), options: o,
+		store: leader, records: tables, shelf: records.NewShelf(tables.Objects, o.SkippedNamespaces), crowds: crowds.New(tables), looks: crowds.NewLooks(tables), options: o,
 	}
 	d.behind.Store(true)
 	return d
@@ -80,12 +81,8 @@ func (d *Desk) New(by api.Caller, request string) *Draft {
 	return f
 }
 
-// Recut cuts the snapshots that are missing, as after a crash between two batches of one request.
+// Recut cuts the snapshots that are missing, as after a crash between two batches of one request. The turn is held.
 func (d *Desk) Recut(ctx context.Context) error {
-	if err := d.Take(ctx); err != nil {
-		return err
-	}
-	defer d.Leave()
 	f := d.New(Door(), "")
 	f.touched, f.repeats = true, true
 	if err := f.cut(); err != nil {

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -135,7 +136,7 @@ func (f *Draft) cut() error {
 		return nil
 	}
 	for _, p := range f.looked() {
-		if err := f.Planning.GoOn(); err != nil {
+		if err := cmp.Or(f.Planning.GoOn(), f.crowd.GoOn()); err != nil {
 			return err
 		}
 		err := f.cutOne(p)
@@ -157,7 +158,7 @@ func (f *Draft) cut() error {
 func (f *Draft) looked() (wanted []*api.Placement) {
 	everywhere := f.repeats || f.desk.behind.Load() || len(f.records.Objects.Broken()) > 0
 	if f.touched {
-		f.whole = everywhere
+		f.whole, f.crowd.Several = everywhere, f.crowd.Several && !everywhere
 		for _, p := range f.desk.Placements() {
 			if _, written := f.placements[p.Key()]; !written && (everywhere || f.concerns(p)) {
 				wanted = append(wanted, p)

@@ -18,12 +18,11 @@ func (f *Draft) cutOne(p *api.Placement) error {
 	if p.DeletionTimestamp != nil {
 		return nil
 	}
-	looked := f.index.Looked()
 	selected := f.Selected(p)
-	if _, written := f.placements[p.Key()]; written {
-		if err := f.afford(effort.Cost{Looked: f.index.Looked() - looked, Taken: len(selected.Manifests)}); err != nil {
-			return err
-		}
+	if _, written := f.placements[p.Key()]; !written {
+		f.crowd.Follows(len(selected.Manifests))
+	} else if err := f.cost.Add(f.Planning, effort.Cost{Taken: len(selected.Manifests)}); err != nil {
+		return err
 	}
 	past, broken := f.History(p), f.records.BrokenSnapshots(p.Key())
 	next, ended := past.Follow(&selected)
@@ -45,13 +44,13 @@ func (f *Draft) cutOne(p *api.Placement) error {
 	return f.cutAs(p, *next, broken)
 }
 
-// afford counts what a placement that the request writes costs, and errs where that is too much in all.
-func (f *Draft) afford(cost effort.Cost) error {
-	if f.Planning != nil {
-		return f.Planning.Selected(cost.Looked, cost.Taken)
+// look counts what the selectors of the placements that the request writes look at, before they do.
+func (f *Draft) look() error {
+	looked, err := f.desk.looks.Check(f.index, f.placements)
+	if err != nil {
+		return err
 	}
-	f.cost = f.cost.Plus(cost)
-	return effort.Written(f.cost)
+	return f.cost.Add(f.Planning, effort.Cost{Looked: looked})
 }
 
 // History are the snapshots of a placement that are kept, oldest first, without those of a former one of its name.

@@ -9,7 +9,7 @@ import (
 	"flotilla/core/api"
 )
 
-// Of what the placements of a plan select: how many objects their selectors look at, each as often as they do, and how many
+// Of what the placements of a plan select: how many objects their selectors look at, each once for each of their requirements, and how many
 // they take, in all.
 const (
 	mostLooked = 20_000_000
