@@ -10,11 +10,41 @@ import (
 	"flotilla/hub/door/draft"
 )
 
+// readAhead reads the documents of a request, and returns what applies them. They are read again where what they were read with has
+// changed, and whenever they are applied again.
+func (d *Door) readAhead(ctx context.Context, request *api.ApplyRequest) func(context.Context) (*api.ApplyResponse, error) {
+	var ahead *draft.Documents
+	if terms := termsOf(request); len(request.Documents) <= draft.MaxDocuments && terms.Check(len(request.Documents)) == nil {
+		ahead, _ = d.desk.Read(ctx, request.Documents, terms) // an error is that of the next time
+	}
+	return func(ctx context.Context) (*api.ApplyResponse, error) {
+		read := ahead
+		if ahead = nil; read != nil && d.current(read) {
+			return d.applyRead(ctx, request, read)
+		}
+		return d.apply(ctx, request)
+	}
+}
+
+// current says that documents would be read again as they were.
+func (d *Door) current(read *draft.Documents) bool {
+	for key, revision := range read.Seen {
+		if d.store.State.Revision(key) != revision {
+			return false
+		}
+	}
+	return true
+}
+
+func termsOf(request *api.ApplyRequest) draft.Terms {
+	return draft.Terms{Create: request.Create, Exact: request.Exact, Managed: request.Managed, Expect: request.Expect}
+}
+
 func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.ApplyResponse, error) {
 	if n := len(request.Documents); n == 0 || n > draft.MaxDocuments {
 		return nil, draft.TooMany(n)
 	}
-	terms := draft.Terms{Create: request.Create, Exact: request.Exact, Managed: request.Managed, Expect: request.Expect}
+	terms := termsOf(request)
 	if failure := terms.Check(len(request.Documents)); failure != nil {
 		return nil, failure
 	}
@@ -22,6 +52,11 @@ func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.Apply
 	if err != nil {
 		return nil, err
 	}
+	return d.applyRead(ctx, request, documents)
+}
+
+// applyRead applies documents as they were read.
+func (d *Door) applyRead(ctx context.Context, request *api.ApplyRequest, documents *draft.Documents) (*api.ApplyResponse, error) {
 	set := draft.Set{Name: request.Set, Prune: request.Prune, Move: request.Move}
 	if failure := set.Check(); failure != nil {
 		return nil, failure

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -38,6 +39,12 @@ func looking[Q any](d *Door, answer func(context.Context, *Q) (any, error)) bus.
 	}
 }
 
+// applying answers requests to apply. Documents are read before the turn, so that nobody waits for that, and one request of a person at
+// a time.
+func (d *Door) applying() bus.Handler {
+	return prepared(d, d.desk.Turn, d.ahead.Take, d.readAhead)
+}
+
 // writing wraps a verb whose draft is made at the desk.
 func writing[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error)) bus.Handler {
 	return deciding(d, d.desk.Turn, decide)
@@ -53,19 +60,37 @@ func entrance[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error)
 	return deciding(d, d.users.Turn, decide)
 }
 
-// deciding wraps a verb that changes records: in its turn, once for each id of a person's request, and decided again when
-// the records changed meanwhile. Nothing is stored for a person who was revoked before, however long they waited.
+// deciding wraps a verb that changes records, and has nothing to do before its turn.
 func deciding[Q any, R any](d *Door, turn loop.Turn, decide func(context.Context, *Q) (R, error)) bus.Handler {
+	free := func(context.Context, string) (func(), error) { return func() {}, nil }
+	return prepared(d, turn, free, func(_ context.Context, request *Q) func(context.Context) (R, error) {
+		return func(ctx context.Context) (R, error) { return decide(ctx, request) }
+	})
+}
+
+// prepared wraps a verb that changes records: in its turn, once for each id of a person's request, and decided again when
+// the records changed meanwhile. What can be done before the turn is, in a lane of the person. Nothing is stored for a person who
+// was revoked before, however long they waited.
+func prepared[Q any, R any](d *Door, turn loop.Turn, lane func(context.Context, string) (func(), error), prepare func(context.Context, *Q) func(context.Context) (R, error)) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		var request Q
 		if err := d.open(by, body, &request); err != nil {
 			return nil, err
 		}
+		leave, err := lane(ctx, by.Name)
+		if err != nil {
+			return nil, cmp.Or(ctx.Err(), err)
+		}
+		defer leave()
+		id := requestID(&request)
+		if first, found := d.answers.get(id); found {
+			return first, nil
+		}
+		decide := prepare(ctx, &request)
 		if err := turn.Take(ctx); err != nil {
 			return nil, err
 		}
 		defer turn.Leave()
-		id := requestID(&request)
 		if first, found := d.answers.get(id); found {
 			return first, nil
 		}
@@ -73,7 +98,6 @@ func deciding[Q any, R any](d *Door, turn loop.Turn, decide func(context.Context
 			return nil, unavailable(bus.ErrNotSynced)
 		}
 		var answer R
-		var err error
 		for try := range tries {
 			if try > 0 {
 				loop.Pause(ctx, conflictPause)
@@ -82,7 +106,7 @@ func deciding[Q any, R any](d *Door, turn loop.Turn, decide func(context.Context
 			if refusal != nil {
 				return nil, refusal
 			}
-			if answer, err = decide(current, &request); !errors.Is(err, bus.ErrConflict) {
+			if answer, err = decide(current); !errors.Is(err, bus.ErrConflict) {
 				break
 			}
 		}

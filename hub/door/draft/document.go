@@ -38,7 +38,9 @@ type Documents struct {
 	All []Document
 	// Merged are all of them as they came, but for the overlays of their objects, which are in them.
 	Merged []json.RawMessage
-	wrong  refusal
+	// Seen are the revisions, by key, of the records that they were read with.
+	Seen  map[string]uint64
+	wrong refusal
 }
 
 // Refs are the objects of documents that could be read.
@@ -81,13 +83,13 @@ func (r *Documents) Members() map[string]*api.MemberCluster {
 // Read reads documents on some terms, each with the overlay of its object unless it is exact, and collects what is wrong with
 // any of them.
 func (d *Desk) Read(ctx context.Context, raw []json.RawMessage, on Terms) (*Documents, error) {
-	bodies, overlays := slices.Clone(raw), make([]map[string]any, len(raw))
+	bodies, overlays, seen := slices.Clone(raw), make([]map[string]any, len(raw)), map[string]uint64{}
 	for i := range raw {
 		if on.Exact {
 			break
 		}
 		var err error
-		if bodies[i], overlays[i], err = d.overlaid(ctx, raw[i]); err != nil {
+		if bodies[i], overlays[i], err = d.overlaid(ctx, raw[i], seen); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +97,7 @@ func (d *Desk) Read(ctx context.Context, raw []json.RawMessage, on Terms) (*Docu
 	unknown, managed := make([][]string, len(raw)), make([]*content.Managed, len(raw))
 	for i := range bodies {
 		var err error
-		if bodies[i], unknown[i], err = d.unredacted(ctx, bodies[i], on.Hidden); err != nil {
+		if bodies[i], unknown[i], err = d.unredacted(ctx, bodies[i], on.Hidden, seen); err != nil {
 			return nil, err
 		}
 		if !on.Managed {
@@ -106,7 +108,7 @@ func (d *Desk) Read(ctx context.Context, raw []json.RawMessage, on Terms) (*Docu
 		}
 	}
 	read := d.readAll(bodies)
-	read.Merged = merged
+	read.Merged, read.Seen = merged, seen
 	on.of(read.All)
 	for i := range read.All {
 		read.wrong.refuseDigests(i+1, &read.All[i], unknown[i], on.Hidden)

@@ -13,12 +13,12 @@ import (
 )
 
 // overlaid returns raw with the stored object's overlay in it, and what is left of the overlay.
-func (d *Desk) overlaid(ctx context.Context, raw json.RawMessage) (merged json.RawMessage, left map[string]any, err error) {
+func (d *Desk) overlaid(ctx context.Context, raw json.RawMessage, seen map[string]uint64) (merged json.RawMessage, left map[string]any, err error) {
 	var document map[string]any
 	if kjson.Unmarshal(raw, &document) != nil {
 		return raw, nil, nil
 	}
-	stored, _, found := d.storedOf(content.RefOf(document))
+	stored, found := d.storedOf(content.RefOf(document), seen)
 	if !found || stored.Deleted != nil {
 		return raw, nil, nil
 	}
@@ -60,8 +60,8 @@ func (f *Draft) keepOverlay(doc *Document, next *api.Spec) error {
 	return nil
 }
 
-// storedOf is what is stored under the name that a document gives itself.
-func (d *Desk) storedOf(ref api.ObjectRef) (api.Spec, uint64, bool) {
+// storedOf is what is stored under the name that a document gives itself; it notes in seen what that is.
+func (d *Desk) storedOf(ref api.ObjectRef, seen map[string]uint64) (api.Spec, bool) {
 	inNamespace, known := api.KindNamespaced(content.GroupOf(ref.APIVersion), ref.Kind)
 	switch {
 	case known && inNamespace && ref.Namespace == "":
@@ -70,5 +70,7 @@ func (d *Desk) storedOf(ref api.ObjectRef) (api.Spec, uint64, bool) {
 		ref.Namespace = ""
 	}
 	table, name := d.records.Place(ref)
-	return table.Get(name)
+	seen[table.Key(name)] = d.store.State.Revision(table.Key(name))
+	stored, _, found := table.Get(name)
+	return stored, found
 }

@@ -24,9 +24,9 @@ func (f *Draft) redacted(body json.RawMessage) (json.RawMessage, error) {
 
 // unredacted is a document with the values of what is stored in the place of their digests, so that what `get` shows can
 // be applied again, or, hidden, only where they stay hidden. It lists the paths of digests in whose place no value stands.
-func (d *Desk) unredacted(ctx context.Context, raw json.RawMessage, hidden bool) (whole json.RawMessage, unknown []string, err error) {
+func (d *Desk) unredacted(ctx context.Context, raw json.RawMessage, hidden bool, seen map[string]uint64) (whole json.RawMessage, unknown []string, err error) {
 	return content.UnredactDocument(raw, func(ref api.ObjectRef) (json.RawMessage, error) {
-		stored, _, found := d.storedOf(ref)
+		stored, found := d.storedOf(ref, seen)
 		if !found || stored.Digest == "" {
 			return json.RawMessage("{}"), nil
 		}
