@@ -54,10 +54,14 @@ func TestLooksAreBoundedInAll(t *testing.T) {
 		{name: "nothing", index: stored.Clone()},
 		{name: "one that is there", index: more(9)},
 		{name: "one more", index: more(10), refused: "look at objects of all kinds, of which most are ClusterRole.rbac.authorization.k8s.io, 63 times, 3 times more than now, at most 60, "},
-		{name: "one that looks at them", index: stored.Clone(), written: map[string]*api.Placement{"new": placementOf("ClusterRoleBinding", 1)}, looked: 10,
-			refused: "look at objects of all kinds, of which most are ClusterRoleBinding.rbac.authorization.k8s.io, 70 times, 10 times more than now, at most 60, "},
-		{name: "one that looks at too many of a kind", index: stored.Clone(), written: map[string]*api.Placement{"new": placementOf("ClusterRole", 2)}, looked: 20,
-			refused: "look at ClusterRole.rbac.authorization.k8s.io 50 times, 20 times more than now, at most 40, "},
+		{
+			name: "one that looks at them", index: stored.Clone(), written: map[string]*api.Placement{"new": placementOf("ClusterRoleBinding", 1)}, looked: 10,
+			refused: "look at objects of all kinds, of which most are ClusterRoleBinding.rbac.authorization.k8s.io, 70 times, 10 times more than now, at most 60, ",
+		},
+		{
+			name: "one that looks at too many of a kind", index: stored.Clone(), written: map[string]*api.Placement{"new": placementOf("ClusterRole", 2)}, looked: 20,
+			refused: "look at ClusterRole.rbac.authorization.k8s.io 50 times, 20 times more than now, at most 40, ",
+		},
 		{name: "one that looks elsewhere", index: stored.Clone(), written: map[string]*api.Placement{"new": placementOf("Role", 1)}},
 		{name: "the same", index: stored.Clone(), written: map[string]*api.Placement{"roles": roles}},
 		{name: "the same twice", index: stored.Clone(), written: map[string]*api.Placement{"roles": roles, "bindings": bindings}, looked: 60},
