@@ -143,7 +143,7 @@ func TestHowOftenPlacementsLookIsBounded(t *testing.T) {
 	h.apply(placementOf("tea", "tea"), `{apiVersion: v1, kind: Namespace, metadata: {name: tea}}`)
 	require.Equal(t, api.ActionConfigured, h.apply(looker("p0-0", 99))[0].Action, "looks may become fewer")
 	h.apply(looker("one", 1))
-	h.refuse(role("one", "new"))
+	require.Equal(t, api.CodeTooLarge, h.refuse(role("one", "new")).Code)
 	must[api.ApplyResult](h, api.VerbDelete, api.DeleteRequest{Request: h.id(), Object: api.ObjectRef{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "r1"}})
 	h.delete(api.KindClusterResourcePlacement, "", "p0-1")
 	h.apply(role("one", "new"))
