@@ -27,6 +27,7 @@ import (
 	"flotilla/bus/gate"
 	"flotilla/bus/loop"
 	"flotilla/hub/front/bounds"
+	"flotilla/hub/front/forms"
 	"flotilla/hub/front/shapes"
 	"flotilla/hub/front/shelf"
 	"flotilla/hub/front/turns"
@@ -63,7 +64,8 @@ type Front struct {
 	end  context.CancelFunc
 	all  loop.Works
 
-	turns *turns.All
+	turns  *turns.All
+	shapes *shapes.Maker
 
 	now     atomic.Pointer[served]
 	serving serving // in the place of now
@@ -92,6 +94,7 @@ type way struct {
 func New(o Options) (*Front, error) {
 	o.Bounds = cmp.Or(o.Bounds, shelf.Usual)
 	f := &Front{Options: o, people: newPeople(o.Door, o.Now), codec: newCodec(), builtIn: builtInKinds(), turns: turns.NewAll(), shelves: shelf.New(o.Door, o.Now, o.Bounds)}
+	f.shapes = &shapes.Maker{Go: f.all.Go, Turns: f.turns.Reading, Refuse: f.busy}
 	f.life, f.end = context.WithCancel(context.Background())
 	first, err := f.made(f.builtIn, nil, &served{kinds: newKinds(nil)}, 0)
 	if err != nil {
@@ -116,7 +119,7 @@ func (f *Front) made(all []*kind, ways map[*kind]*way, before *served, number ui
 		}
 	}
 	s.info = newDiscovery(s.kinds)
-	s.info.openapi = openapi(s, before)
+	s.info.openapi = f.openapi(s, before)
 	return s, nil
 }
 
@@ -290,13 +293,18 @@ func (f *Front) serve(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		f.refuse(w, r, err)
 	case info.Subresource == "":
-		f.answer(now.ways[k], info)(w, sent)
+		by := now.ways[k]
+		f.answer(by, info)(w, forms.Asked(sent, by.scope.Serializer, by.scope, laidOut[info.Verb]))
 	case info.Subresource == "scale" && k.scales():
-		f.scale(now.ways[k], info)(w, sent)
+		by := now.ways[k]
+		f.scale(by, info)(w, forms.Asked(sent, by.scale.Serializer, by.scale, laidOut[info.Verb]))
 	default:
 		f.missing(w, r, info)
 	}
 }
+
+// laidOut are the verbs that are answered while nothing else goes on for the request: their answers may be in lines.
+var laidOut = map[string]bool{"get": true, "list": true}
 
 // answer is the handler of Kubernetes for a verb.
 func (f *Front) answer(by *way, info *genericrequest.RequestInfo) http.HandlerFunc {

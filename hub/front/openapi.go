@@ -20,14 +20,17 @@ import (
 const gvkExtension = "x-kubernetes-group-version-kind"
 
 // openapi serves the shapes of what is served, in OpenAPI 3. Those of versions whose kinds are as they were go on as they were.
-func openapi(now, before *served) http.Handler {
+func (f *Front) openapi(now, before *served) http.Handler {
 	now.shapes = shapes.All{}
 	for _, g := range now.groups() {
 		for _, version := range g.versions {
 			gv := schema.GroupVersion{Group: g.name, Version: version}
 			path, listed := strings.TrimPrefix(root(gv), "/"), now.in(gv)
-			if now.shapes[path] = before.shapes[path]; now.shapes[path] == nil || !slices.Equal(listed, before.in(gv)) {
-				now.shapes[path] = shapes.New(path, release, func() *spec3.OpenAPI { return document(listed) })
+			of := func() *spec3.OpenAPI { return document(listed) }
+			if now.shapes[path] = before.shapes[path]; now.shapes[path] == nil {
+				now.shapes[path] = f.shapes.New(path, release, of)
+			} else if !slices.Equal(listed, before.in(gv)) {
+				now.shapes[path] = now.shapes[path].Changed(release, of)
 			}
 		}
 	}

@@ -1,9 +1,13 @@
 package front
 
 import (
+	"context"
+
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"flotilla/hub/front/extent"
+	"flotilla/hub/front/forms"
 	"flotilla/hub/front/selected"
 	"flotilla/hub/front/shelf"
 )
@@ -14,13 +18,14 @@ type paging struct {
 	choose func(*unstructured.Unstructured) bool
 	limit  int   // how many objects belong on a page; 0: all
 	most   int64 // how many bytes
+	form   *forms.Form
 }
 
-func (s *storage) paging(o *metainternalversion.ListOptions) *paging {
+func (s *storage) paging(ctx context.Context, o *metainternalversion.ListOptions) *paging {
 	if o == nil {
 		o = &metainternalversion.ListOptions{}
 	}
-	p := &paging{o: o, choose: selected.By(o), limit: int(max(o.Limit, 0)), most: s.front.Bounds.List}
+	p := &paging{o: o, choose: selected.By(o), limit: int(max(o.Limit, 0)), most: s.front.Bounds.List, form: forms.Of(ctx)}
 	if p.limit > 0 {
 		p.most = s.front.Bounds.Page
 	}
@@ -38,9 +43,10 @@ func (p *paging) candidates(found []*shelf.Item, after string) (all []*shelf.Ite
 	return all
 }
 
-// needs is how much memory a page takes at most: where texts are decoded, until there is no room for more. One finds room, however large.
+// needs is how much memory a page takes at most, and its form: where texts are decoded, until there is no room for more. One finds room, however large.
 func (p *paging) needs(candidates []*shelf.Item) (sum int64) {
 	count, decoded, most := 0, int64(0), p.most
+	var all, largest extent.Extent
 	for _, one := range candidates {
 		switch {
 		case one.Object == nil:
@@ -49,12 +55,17 @@ func (p *paging) needs(candidates []*shelf.Item) (sum int64) {
 		case p.choose(one.Object):
 			sum += one.Weight()
 			count++
+		default:
+			continue
+		}
+		if one.Object != nil || decoded <= most {
+			all, largest = all.Plus(one.Extent), largest.Or(one.Extent)
 		}
 		if p.limit > 0 && count == p.limit {
 			break
 		}
 	}
-	return sum + min(decoded, most)
+	return sum + min(decoded, most) + p.form.Takes(all, largest)
 }
 
 // page are the candidates that are chosen, as many as belong on one page, and how many candidates are left behind it. False where they are too
@@ -62,7 +73,7 @@ func (p *paging) needs(candidates []*shelf.Item) (sum int64) {
 func (p *paging) page(candidates []*shelf.Item) (page []*shelf.Item, left int64, fits bool) {
 	size := int64(0)
 	for i, one := range candidates {
-		takes := max(int64(one.Size), one.Decoded())
+		takes := max(one.Extent.Text, one.Decoded())
 		if p.limit > 0 && len(page) > 0 && (len(page) == p.limit || size+takes > p.most) {
 			return page, int64(len(candidates) - i), true
 		}

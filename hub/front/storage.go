@@ -22,6 +22,8 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/hub/front/bounds"
+	"flotilla/hub/front/extent"
+	"flotilla/hub/front/forms"
 	"flotilla/hub/front/selected"
 	"flotilla/hub/front/shelf"
 	"flotilla/hub/front/turns"
@@ -33,8 +35,9 @@ const tries = 5
 // storage answers the verbs of Kubernetes for one kind, by asking the door.
 type storage struct {
 	rest.TableConvertor
-	front *Front
-	kind  *kind
+	front   *Front
+	kind    *kind
+	watched selected.Shared
 }
 
 var (
@@ -91,35 +94,21 @@ func (s *storage) current(ctx context.Context, name string) (*shelf.Item, error)
 	return found, nil
 }
 
-// held is an object as it is now, nil where there is none. There is room for it until the request has ended, and before it is decoded.
+// held is an object as it is now, nil where there is none. There is room for it, and for the form of the answer, until the request has ended, and
+// before it is decoded.
 func (s *storage) held(ctx context.Context, name string) (*shelf.Item, error) {
-	found, err := withRoom(ctx, func() (*shelf.Item, int64, error) {
+	found, err := turns.WithRoom(ctx, turns.Answered, func() (*shelf.Item, int64, error) {
 		found, err := s.current(ctx, name)
 		if err != nil || found == nil {
 			return nil, 0, err
 		}
-		return found, found.Weight(), nil
+		form := forms.Of(ctx)
+		return found, found.Weight() + form.Takes(found.Extent, found.Extent), form.Fit(found.Extent)
 	})
 	if err != nil || found == nil {
 		return nil, err
 	}
 	return found.Whole(), nil
-}
-
-// withRoom is what somebody reads who says how much memory it takes, once there is room for that. Whoever waits for room keeps nothing of what was
-// there, and reads again.
-func withRoom[T any](ctx context.Context, read func() (found T, takes int64, err error)) (T, error) {
-	for room := int64(0); ; {
-		found, takes, err := read()
-		if err != nil || takes <= room || turns.Try(ctx, turns.Answered, takes-room) {
-			return found, err
-		}
-		if err := turns.Hold(ctx, turns.Answered, takes-room); err != nil {
-			var none T
-			return none, err
-		}
-		room = takes
-	}
 }
 
 // Get is one object.
@@ -143,9 +132,9 @@ func (s *storage) List(ctx context.Context, o *metainternalversion.ListOptions) 
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	kept, p := s.shelf(ctx), s.paging(o)
+	kept, p := s.shelf(ctx), s.paging(ctx, o)
 	var number uint64
-	found, err := withRoom(ctx, func() (found []*shelf.Item, takes int64, err error) {
+	found, err := turns.WithRoom(ctx, turns.Answered, func() (found []*shelf.Item, takes int64, err error) {
 		if found, number, err = kept.Kept(ctx, s.namespace(ctx)); err != nil {
 			return nil, 0, err
 		}
@@ -170,7 +159,10 @@ func (s *storage) listed(p *paging, found []*shelf.Item, number uint64) (runtime
 	if !fits {
 		return nil, s.tooWide("come in one answer: list them in pages, with limit=500")
 	}
-	list := s.filled(page, number)
+	list, err := s.filled(p.form, page, number)
+	if err != nil {
+		return nil, err
+	}
 	if left > 0 {
 		list.SetContinue(selected.Token(page[len(page)-1].Key))
 		if p.o.LabelSelector == nil || p.o.LabelSelector.Empty() {
@@ -180,15 +172,17 @@ func (s *storage) listed(p *paging, found []*shelf.Item, number uint64) (runtime
 	return list, nil
 }
 
-// filled is a list with a page of objects.
-func (s *storage) filled(page []*shelf.Item, number uint64) *unstructured.UnstructuredList {
+// filled is a list with a page of objects, which have to fit in its form.
+func (s *storage) filled(form *forms.Form, page []*shelf.Item, number uint64) (*unstructured.UnstructuredList, error) {
 	list := s.NewList().(*unstructured.UnstructuredList)
 	list.SetResourceVersion(shelf.Printed(number))
 	list.Items = make([]unstructured.Unstructured, len(page))
+	var all extent.Extent
 	for i, one := range page {
 		list.Items[i] = *one.Object // whoever writes it changes nothing
+		all = all.Plus(one.Extent)
 	}
-	return list
+	return list, form.Fit(all)
 }
 
 // Watch tells of changes, from a version or from now on.
@@ -206,12 +200,8 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	w := &watcher{
-		namespace: s.namespace(ctx), mayChoose: selected.May(o), shelf: kept, bookmarks: o.AllowWatchBookmarks, may: s.front.stands,
+		form: forms.Of(ctx), namespace: s.namespace(ctx), shelf: kept, bookmarks: o.AllowWatchBookmarks, may: s.front.stands,
 		results: make(chan watch.Event), flushed: bounds.Flushed(ctx),
-	}
-	choose := selected.By(o)
-	w.choose = func(u *unstructured.Unstructured) bool {
-		return (w.namespace == "" || u.GetNamespace() == w.namespace) && choose(u)
 	}
 	at, all := shelf.Place{}, o.SendInitialEvents != nil && *o.SendInitialEvents
 	switch {
@@ -228,7 +218,13 @@ func (s *storage) Watch(ctx context.Context, o *metainternalversion.ListOptions)
 		return nil, err
 	}
 	ctx, w.stop = context.WithCancel(ctx)
-	leave := kept.Attend()
+	attended := kept.Attend()
+	selector, unselect := s.watched.Enter(o)
+	w.selector = selector
+	leave := func() {
+		unselect()
+		attended()
+	}
 	begins := s.front.all.Go(func() {
 		defer end()
 		defer leave()
@@ -412,6 +408,9 @@ func (s *storage) apply(ctx context.Context, u *unstructured.Unstructured, reque
 	if err != nil {
 		return nil, err
 	}
+	if err := s.answerable(ctx, text); err != nil {
+		return nil, err
+	}
 	request.Documents, request.Managed, request.Show, request.Request = []json.RawMessage{text}, true, request.DryRun, rand.Text()
 	var answer api.ApplyResponse
 	if err := s.front.Door.Ask(ctx, callerOf(ctx), api.VerbApply, request, &answer); err != nil {
@@ -435,6 +434,16 @@ func (s *storage) apply(ctx context.Context, u *unstructured.Unstructured, reque
 		return u, nil
 	}
 	return now.Whole().Object.DeepCopy(), nil // what was sent has as much room
+}
+
+// answerable says that what is to be stored fits in the form of the answer, and that there is room for that. In JSON it takes no more than what was
+// sent.
+func (s *storage) answerable(ctx context.Context, text []byte) error {
+	form, sent := forms.Of(ctx), extent.Of(text)
+	if err := form.Fit(sent); err != nil || form.Usual() {
+		return err
+	}
+	return turns.Hold(ctx, turns.Answered, form.Takes(sent, sent))
 }
 
 // secretive are the kinds that hold values which the door shows digests of in a dry run: they are answered as they were sent.

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"flotilla/hub/front/bounds"
+	"flotilla/hub/front/forms"
+	"flotilla/hub/front/selected"
 	"flotilla/hub/front/shelf"
 	"flotilla/hub/front/turns"
 )
@@ -25,9 +27,9 @@ const (
 // watcher is one who watches a shelf.
 type watcher struct {
 	shelf     *shelf.Shelf
+	form      *forms.Form
 	namespace string // empty for all
-	choose    func(*unstructured.Unstructured) bool
-	mayChoose func(name string, labelled map[string]string) bool // for what is not decoded yet
+	selector  *selected.Selector
 	bookmarks bool
 	initial   bool // a bookmark ends what was there at first
 	may       func(context.Context) bool
@@ -95,7 +97,7 @@ func (w *watcher) passOn(ctx context.Context, at *shelf.Place) (next <-chan stru
 // pass sends one event. While it waits for room it keeps no object, and what it decodes and sends has that room.
 func (w *watcher) pass(ctx context.Context, at *shelf.Place) (next <-chan struct{}, on bool) {
 	for room := int64(0); ; {
-		told, is, next, kept := w.shelf.Next(at, w.mayTell)
+		told, is, next, kept := w.shelf.Next(at, w.chooses)
 		switch {
 		case !kept:
 			_ = w.hold(ctx, 0) && w.send(ctx, watch.Error, expired(at.Number))
@@ -103,7 +105,7 @@ func (w *watcher) pass(ctx context.Context, at *shelf.Place) (next <-chan struct
 		case !is:
 			return next, true
 		}
-		if takes := told.Weight(); takes > room {
+		if takes := w.takes(&told); takes > room {
 			room = takes
 			if turns.Free(ctx, turns.Answered); !turns.Try(ctx, turns.Answered, takes) {
 				told = shelf.Change{}
@@ -124,17 +126,26 @@ func (w *watcher) pass(ctx context.Context, at *shelf.Place) (next <-chan struct
 	}
 }
 
-// mayTell says that a change of an item may be seen through the selectors.
-func (w *watcher) mayTell(one *shelf.Item) bool {
-	may := (w.namespace == "" || one.Namespace == w.namespace) && w.mayChoose(one.Name, one.Labels)
-	return may && (one.Object == nil || w.choose(one.Object))
+// takes is how much memory the event of a change takes, with its form.
+func (w *watcher) takes(c *shelf.Change) int64 {
+	most := c.Now.Extent
+	if c.Before != nil {
+		most = most.Or(c.Before.Extent)
+	}
+	return c.Weight() + w.form.Takes(most, most)
+}
+
+// chooses says that an item is seen through the selectors or, where it is not decoded, may be.
+func (w *watcher) chooses(one *shelf.Item) bool {
+	return (w.namespace == "" || one.Namespace == w.namespace) &&
+		w.selector.Chooses(&selected.Object{Digest: one.Digest(), Name: one.Name, Labels: one.Labels, Whole: one.Object})
 }
 
 // event is a change as it is seen through the selectors: what begins to match is added, what ends to is deleted. Without an object it is not seen.
 func (w *watcher) event(c *shelf.Change) (kind watch.EventType, object *unstructured.Unstructured) {
 	now := c.Now.Whole()
-	was := c.Before != nil && w.choose(c.Before.Object)
-	switch is := c.Kind != watch.Deleted && w.choose(now.Object); {
+	was := c.Before != nil && w.chooses(c.Before)
+	switch is := c.Kind != watch.Deleted && w.chooses(now); {
 	case is && was:
 		return watch.Modified, now.Object
 	case is:

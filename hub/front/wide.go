@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"flotilla/hub/front/forms"
 	"flotilla/hub/front/selected"
 	"flotilla/hub/front/shelf"
 	"flotilla/hub/front/turns"
@@ -43,7 +44,10 @@ func (s *storage) listWide(ctx context.Context, kept *shelf.Shelf, o *metaintern
 	case err != nil:
 		return nil, s.kind.translated(err, "")
 	}
-	list := s.filled(found, number)
+	list, err := s.filled(forms.Of(ctx), found, number)
+	if err != nil {
+		return nil, err
+	}
 	if next != "" {
 		list.SetContinue(selected.Token(inDoor + next))
 	}

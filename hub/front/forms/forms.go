@@ -45,21 +45,43 @@ func (b byType) Decode(data []byte, defaults *schema.GroupVersionKind, into runt
 	return u, gvk, nil
 }
 
-// Encode writes an unstructured object, or a list of some, as its type.
+// Encode writes an unstructured object as its type, and of a list one object after the other: of a type fields take memory that nobody set.
 func (b byType) Encode(o runtime.Object, w io.Writer) error {
-	u, is := o.(runtime.Unstructured)
-	if !is {
-		return b.typed.Encode(o, w)
-	}
-	made, err := scheme.Scheme.New(o.GetObjectKind().GroupVersionKind())
-	if err != nil {
-		return fmt.Errorf("%w: it has no form in protobuf", err)
-	}
-	if err := strict.FromUnstructured(u.UnstructuredContent(), made); err != nil {
+	switch u := o.(type) {
+	case *unstructured.UnstructuredList:
+		return list(u, w)
+	case runtime.Unstructured:
+		text, err := b.one(u)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(text)
 		return err
 	}
-	made.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
-	return b.typed.Encode(made, w)
+	return b.typed.Encode(o, w)
+}
+
+// one is the text of an object.
+func (b byType) one(u runtime.Unstructured) ([]byte, error) {
+	defer inTurn(u.UnstructuredContent())()
+	made, err := typed(u.UnstructuredContent(), u.GetObjectKind().GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	return runtime.Encode(b.typed, made)
+}
+
+// typed is an object as its type.
+func typed(content map[string]any, kind schema.GroupVersionKind) (runtime.Object, error) {
+	made, err := scheme.Scheme.New(kind)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it has no form in protobuf", err)
+	}
+	if err := strict.FromUnstructured(content, made); err != nil {
+		return nil, err
+	}
+	made.GetObjectKind().SetGroupVersionKind(kind)
+	return made, nil
 }
 
 // Identifier names the serializer.

@@ -1,41 +1,23 @@
 // Package shapes serves documents in OpenAPI 3. Each is made when it is asked for first, and kept by whoever serves it on while what it is
-// about does not change.
+// about does not change. One is made at a time, with room for it; whoever asks meanwhile waits for the same work, and has what the document was
+// before once that takes too long.
 package shapes
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"fmt"
-	"maps"
+	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
-	"k8s.io/kube-openapi/pkg/cached"
 	"k8s.io/kube-openapi/pkg/handler3"
-	"k8s.io/kube-openapi/pkg/spec3"
 )
 
 // Root is where documents are.
 const Root = "/openapi/v3"
-
-// Document is that of one version of a group.
-type Document struct{ service *handler3.OpenAPIService }
-
-// New returns the document of a path, as "apis/apps/v1". What a definition says may be odd, and the library makes documents on goroutines of
-// its own, where a panic would end the hub.
-func New(path, etag string, document func() *spec3.OpenAPI) *Document {
-	d := &Document{handler3.NewOpenAPIService()}
-	d.service.UpdateGroupVersionLazy(path, cached.Once(cached.Func(func() (made *spec3.OpenAPI, of string, err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panicked: %v", p)
-			}
-		}()
-		return document(), etag, nil
-	})))
-	return d
-}
 
 // All are documents, by path.
 type All map[string]*Document
@@ -47,7 +29,7 @@ func (a All) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "":
 		a.list(w, r)
 	case document != nil:
-		document.service.HandleGroupVersion(w, r)
+		document.ServeHTTP(w, r)
 	default:
 		http.NotFound(w, r)
 	}
@@ -55,14 +37,20 @@ func (a All) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // list says which documents there are, each with its hash; those that cannot be made are left out.
 func (a All) list(w http.ResponseWriter, r *http.Request) {
+	patient, end := context.WithTimeout(r.Context(), patience)
+	defer end()
 	all := handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
-	for _, document := range a {
-		var told answer
-		document.service.HandleDiscovery(&told, &http.Request{Method: http.MethodGet})
-		var one handler3.OpenAPIV3Discovery
-		if json.Unmarshal(told.Bytes(), &one) == nil {
-			maps.Copy(all.Paths, one.Paths)
+	for path, document := range a {
+		found, err := document.ready(r.Context(), patient, "application/json")
+		switch {
+		case errors.Is(err, errOdd):
+			continue
+		case err != nil:
+			document.by.Refuse(w, r, err)
+			return
 		}
+		at := url.URL{Path: Root + "/" + path, RawQuery: url.Values{"hash": {found.etag}}.Encode()}
+		all.Paths[path] = handler3.OpenAPIV3DiscoveryGroupVersion{ServerRelativeURL: at.String()}
 	}
 	text, err := json.Marshal(all)
 	if err != nil {
@@ -73,11 +61,8 @@ func (a All) list(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }
 
-// answer keeps what is written.
-type answer struct {
-	bytes.Buffer
-	header http.Header
-}
+// answer keeps what is said of an answer.
+type answer struct{ header http.Header }
 
 // Header is that of the answer.
 func (a *answer) Header() http.Header {
@@ -87,5 +72,8 @@ func (a *answer) Header() http.Header {
 	return a.header
 }
 
-// WriteHeader keeps nothing: what is no document cannot be read as one.
+// Write keeps nothing.
+func (a *answer) Write(text []byte) (int, error) { return len(text), nil }
+
+// WriteHeader keeps nothing: what is no document has no hash.
 func (a *answer) WriteHeader(int) {}

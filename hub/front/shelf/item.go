@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"flotilla/hub/front/extent"
 )
 
 // Item is one object as it is shown, and must not be changed.
@@ -17,9 +19,9 @@ type Item struct {
 	// Object is nil where the text of the object alone is kept: Whole has it.
 	Object *unstructured.Unstructured
 	Key    string
-	Number uint64 // its resourceVersion
-	Spec   string // the version of its spec record
-	Size   int    // of what the door said, in bytes
+	Number uint64        // its resourceVersion
+	Spec   string        // the version of its spec record
+	Extent extent.Extent // of what the door said
 	Heading
 
 	kind   *Kind
@@ -64,9 +66,12 @@ func (k *Kind) itemOf(raw json.RawMessage, spec string) (key string, made *Item,
 		return "", nil, err
 	}
 	return key, &Item{
-		Key: key, Number: number, Spec: spec, Size: len(raw), Heading: u.Metadata.Heading, kind: k, text: raw, digest: sha256.Sum256(raw), weight: weigh(raw),
+		Key: key, Number: number, Spec: spec, Extent: extent.Of(raw), Heading: u.Metadata.Heading, kind: k, text: raw, digest: sha256.Sum256(raw), weight: weigh(raw),
 	}, nil
 }
+
+// Digest tells what the door said of an object from all else that it said.
+func (i *Item) Digest() [sha256.Size]byte { return i.digest }
 
 // renumber gives an item that nobody else has another number.
 func (i *Item) renumber(number uint64) {
@@ -118,7 +123,7 @@ func (i *Item) lean() *Item {
 }
 
 // Weight is how much memory the item takes with its Object, and at least that of its text.
-func (i *Item) Weight() int64 { return max(int64(i.Size), i.weight) }
+func (i *Item) Weight() int64 { return max(i.Extent.Text, i.weight) }
 
 // Decoded is how much memory Whole takes, beside that of the item.
 func (i *Item) Decoded() int64 {

@@ -1,6 +1,10 @@
 package shelf
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"flotilla/hub/front/extent"
+)
 
 // What values take in memory, in bytes, on a machine of 64 bits. A map has one group of entries, which is there with the first of them; where it
 // has more entries than that has room for, its groups are a power of two, and seven eighths full at most.
@@ -11,7 +15,7 @@ const (
 	sliceBytes   = 24
 	anyBytes     = 16
 	perAllocated = 8
-	leanBytes    = 384 // of an item beside its text
+	leanBytes    = 416 // of an item beside its text
 )
 
 // scale weighs JSON as it goes through it.
@@ -39,7 +43,7 @@ func weigh(text []byte) int64 {
 		case ',':
 			s.next()
 		case '"':
-			end := endOf(text, i)
+			end := extent.EndOf(text, i)
 			if s.sum += int64(perAllocated + end - i); end+1 < len(text) && text[end+1] != ':' {
 				s.sum += anyBytes // it is no key
 			}
@@ -87,17 +91,4 @@ func (h *Heading) labelBytes() (sum int64) {
 		sum += int64(len(key) + len(value) + 2*perAllocated)
 	}
 	return sum
-}
-
-// endOf is where the quote is that ends the text that begins at another.
-func endOf(text []byte, begin int) int {
-	for i := begin + 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return len(text)
 }

@@ -113,6 +113,22 @@ func Try(ctx context.Context, in Room, bytes int64) bool {
 	return t.Hold(ctx, in, bytes) == nil
 }
 
+// WithRoom is what somebody reads who says how much memory it takes, once there is room for that. Whoever waits for room keeps nothing of what was
+// there, and reads again.
+func WithRoom[T any](ctx context.Context, in Room, read func() (found T, takes int64, err error)) (T, error) {
+	for room := int64(0); ; {
+		found, takes, err := read()
+		if err != nil || takes <= room || Try(ctx, in, takes-room) {
+			return found, err
+		}
+		if err := Hold(ctx, in, takes-room); err != nil {
+			var none T
+			return none, err
+		}
+		room = takes
+	}
+}
+
 // Free gives back what the turn of a context holds in a room.
 func Free(ctx context.Context, in Room) {
 	if t, is := ctx.Value(key{}).(*Turn); is {
