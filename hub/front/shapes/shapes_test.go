@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -168,6 +169,9 @@ func TestNoTwoDocumentsAreMadeAtOnce(t *testing.T) {
 			now := making.Add(1)
 			defer making.Add(-1)
 			most.Store(max(most.Load(), now))
+			for range 1000 { // others would begin meanwhile
+				runtime.Gosched()
+			}
 			return of(path)()
 		})
 	}
@@ -197,8 +201,9 @@ func TestTheFormerDocumentIsServedMeanwhile(t *testing.T) {
 	require.Equal(t, "second", <-began)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	all[at] = all[at].Changed("1", slow("never", began, may))
 	require.Equal(t, "first", title(t, ask(ended, all, Root+"/"+at, "application/json")))
+	all["apis/other.example.com/v1"] = h.New("apis/other.example.com/v1", "1", slow("never", began, may))
+	require.Equal(t, http.StatusTooManyRequests, ask(ended, all, "/openapi/v3/apis/other.example.com/v1", "application/json").Code)
 	all[at] = all[at].Changed("1", slow("third", began, may))
 	close(may)
 	after := ask(t.Context(), all, Root+"/"+at, "application/json")
@@ -208,6 +213,16 @@ func TestTheFormerDocumentIsServedMeanwhile(t *testing.T) {
 	require.Equal(t, http.StatusMovedPermanently, old.Code)
 	require.Contains(t, old.Header().Get("Location"), strings.Trim(after.Header().Get("Etag"), `"`))
 	require.Equal(t, "third", <-began)
+	bustest.Eventually(t, func() error {
+		d := all["apis/other.example.com/v1"]
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if f := d.forms["application/json"]; f.next != nil || f.now != nil {
+			return errors.New("it may be made still")
+		}
+		return nil
+	})
+	require.Empty(t, began)
 }
 
 // A document has room while it is made, and while somebody takes it; who finds none is refused, or has the former (H49).
