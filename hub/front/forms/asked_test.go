@@ -45,8 +45,13 @@ func TestALargeAnswerHasNoLines(t *testing.T) {
 	t.Parallel()
 	small, large := extent.Extent{Text: 100, Laid: mostLaid}, extent.Extent{Text: 100, Laid: mostLaid + 1}
 	for _, how := range [][3]string{
-		{"application/json", "", "pretty=1"}, {"application/json", "", "pretty=true&pretty=false"}, {"application/json;pretty=1", "", ""}, {"application/json;pretty=1", "", "pretty=0"},
-		{table + ";pretty=1", "", ""}, {"", "curl/8", ""}, {table, "Mozilla/5.0", ""},
+		{"application/json", "", "pretty=1"},
+		{"application/json", "", "pretty=true&pretty=false"},
+		{"application/json;pretty=1", "", ""},
+		{"application/json;pretty=1", "", "pretty=0"},
+		{table + ";pretty=1", "", ""},
+		{"", "curl/8", ""},
+		{table, "Mozilla/5.0", ""},
 	} {
 		r := asked(true, how[0], how[1], how[2])
 		require.NoError(t, Of(r.Context()).Fit(small))

@@ -39,9 +39,9 @@ func TestAListInProtobufIsWrittenObjectByObject(t *testing.T) {
 		read, err := runtime.Decode(protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), text.Bytes())
 		require.NoError(t, err)
 		whole := &appsv1.StatefulSetList{}
-		require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(sets(names...).UnstructuredContent(), whole)) //nolint:forbidigo // it has no amounts
+		require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(sets(names...).UnstructuredContent(), whole))
 		for i := range whole.Items {
-			whole.Items[i].TypeMeta.Kind, whole.Items[i].TypeMeta.APIVersion = "", "" // as protobuf does
+			whole.Items[i].Kind, whole.Items[i].APIVersion = "", "" // as protobuf does
 		}
 		if len(names) == 0 {
 			whole.Items = nil
