@@ -145,7 +145,8 @@ func TestWhoHoldsMostMakesPlace(t *testing.T) {
 		},
 		"addresses of one IPv6 network": {
 			[]string{"2001:db8::1", "2001:db8::2", "10.0.0.1", "10.0.0.1", "10.0.0.1", "2001:db8::3", "2001:db8::4", "10.0.0.2", "10.0.0.3"},
-			"10.0.0.1 3, 10.0.0.2 1, 10.0.0.3 1, 2001:db8::/64 3", gate.Holder{Name: "2001:db8::/64", Open: 3},
+			"10.0.0.1 3, 10.0.0.2 1, 10.0.0.3 1, 2001:db8::/64 3",
+			gate.Holder{Name: "2001:db8::/64", Open: 3},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -111,7 +111,7 @@ var rules = []rule{
 	{"bus/loop", nil, nil, nil, "a queue of keys knows nothing of what it queues"},
 	{"bus/lines", []string{"core/pace"}, []string{"github.com/rs/zerolog"}, nil, "how much is logged, whoever causes it"},
 	{"bus/said", nil, []string{"github.com/nats-io/nats.go"}, nil, "who sends a message, whatever it is"},
-	{"bus/gate", nil, nil, nil, "how many are let in, whatever is served"},
+	{"bus/gate", nil, []string{"golang.org/x/time"}, nil, "how many are let in, whatever is served"},
 	{"bus/places", []string{"core/api", "bus/loop"}, nil, nil, "how much one person asks at once is bounded, whatever they ask"},
 	{"bus/probe", nil, nil, nil, "what is asked whether a process is ready knows nothing of what it asks"},
 	{"bus/disk", []string{"core/api"}, []string{"golang.org/x/sys"}, nil, "how much room there is, whoever writes"},

@@ -16,6 +16,8 @@ const (
 	restParts  = 20
 	// crowded is how full the content is, in percent, when what nothing refers to goes soon.
 	crowded = 80
+	// nearly is how many times the reserve is free where that is so of the room of the servers: others may fill most of a disk.
+	nearly = 4
 )
 
 func (k *Keeper) sweepAlways(ctx context.Context) {
@@ -49,7 +51,7 @@ func (k *Keeper) Press(ctx context.Context, now time.Time) {
 		return
 	}
 	switch room := k.room(); {
-	case percent >= crowded, room.Total > 0 && 100*(room.Total-room.Free) >= crowded*room.Total:
+	case percent >= crowded, room.Total > 0 && room.Free < nearly*room.Reserve:
 		k.swept(k.store.Content.SweepSoon(ctx, now, k.needed, k.store.Leads))
 	case k.store.Content.Wants():
 		k.Sweep(ctx, now)

@@ -56,8 +56,8 @@ func (r *Tables) Surplus(p *api.Placement, kept []store.Entry[api.Snapshot], nee
 // beyond is how many of the oldest of kept there is no room for beside the newer ones.
 func beyond(kept []store.Entry[api.Snapshot]) int {
 	objects, newer := 0, 1 // the new one
-	for i := len(kept) - 1; i >= 0; i-- {
-		objects += len(kept[i].Value.Manifests)
+	for i, old := range slices.Backward(kept) {
+		objects += len(old.Value.Manifests)
 		if newer++; newer > api.DefaultRevisionHistoryLimit && objects > maxHistoryObjects {
 			return i + 1
 		}
