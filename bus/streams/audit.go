@@ -42,6 +42,7 @@ type Audit struct {
 	end     sync.Once
 	dropped atomic.Uint64
 	stored  atomic.Pointer[func()]
+	acts    actShares
 	// patience is for how long a server may be there and not take an event that no person caused.
 	patience time.Duration
 }
@@ -181,6 +182,9 @@ func (a *Audit) publish(ctx context.Context, e api.Audit) {
 	for {
 		_, err = a.conn.Publish(ctx, m)
 		if err == nil {
+			if ofPerson(&e) {
+				a.acts.add(e.By, len(m.Data)+len(m.Subject)+bus.MessageOverhead, a.conn.Now())
+			}
 			if stored := a.stored.Load(); stored != nil {
 				(*stored)()
 			}

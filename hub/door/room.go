@@ -12,6 +12,7 @@ import (
 	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/health"
+	"flotilla/subjects"
 )
 
 // needsRoom are the verbs that store something. What ends or removes something goes on out of the reserve.
@@ -37,6 +38,25 @@ func (d *Door) overdrawn(by api.Caller) *api.Failure {
 	return &api.Failure{Code: api.CodeNoRoom, Next: "flotilla status", Message: fmt.Sprintf(
 		"nothing was stored: of the objects that %s wrote, %s are former versions that nothing refers to any more, at most %s may be kept; they are removed by %s: apply again then, and change the same objects less often",
 		by.Name, api.Size(bytes), api.Size(most), until.Add(untilSwept).UTC().Format("15:04:05Z"))}
+}
+
+// parts is into how many parts the room for what people did goes, of which one person takes one in a day at most.
+const parts = 4
+
+// busy refuses somebody who has done so much in a day that it would push out what others did: what stops, ends or removes something, where
+// it is twice that.
+func (d *Door) busy(by api.Caller, more bool) *api.Failure {
+	most := d.store.Layout.Sizes[subjects.Acts] / parts
+	if !more {
+		most *= 2
+	}
+	bytes, until := d.store.Audit.Acts(by.Name, most)
+	if most <= 0 || bytes <= most {
+		return nil
+	}
+	return &api.Failure{Code: api.CodeNoRoom, Next: "flotilla events --by " + by.Name, Message: fmt.Sprintf(
+		"nothing was stored: the events of what %s did in a day take %s, at most %s may be, so that they push out those of nobody else; ask again from %s on, or raise --max-bytes of stream %s and have another hub lead",
+		by.Name, api.Size(bytes), api.Size(most), until.UTC().Format(time.RFC3339), d.store.Conn.Fleet.Stream(subjects.Acts))}
 }
 
 // untilSwept is how long after content may go it is gone.
@@ -128,6 +148,9 @@ func (d *Door) withRoom(verb string, handler bus.Handler) bus.Handler {
 		room := d.room()
 		refuse := room.Short() && more || room.Stopped != "" && room.Restarts
 		if failure := refused(room); failure != nil && refuse && !dry(body) {
+			return nil, failure
+		}
+		if failure := d.busy(by, more); failure != nil && !dry(body) {
 			return nil, failure
 		}
 		if failure := d.overdrawn(by); failure != nil && slices.Contains(storesContent, verb) && !dry(body) {

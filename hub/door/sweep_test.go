@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/hub/door/draft"
 	"flotilla/hub/door/records"
@@ -155,6 +157,49 @@ func TestWhoLeavesTooMuchIdleWaits(t *testing.T) {
 		_, err := d.store.Content.Get(ctx, head.Value.Digest)
 		require.NoError(t, err, "what is referred to stays")
 	}
+}
+
+// What one person does in a day takes a quarter of the room for what people did: beyond it that person is refused, and beyond twice that also
+// what stops something. Others go on, and so does whoever asks what would be done.
+func TestWhoDoesTooMuchInADayWaits(t *testing.T) {
+	ctx, running := bustest.Context(t), bustest.Start(t)
+	hub := running.Hub(t)
+	_, err := streams.EnsureLayout(ctx, hub, streams.LayoutOptions{})
+	require.NoError(t, err)
+	stream, err := hub.JS.Stream(ctx, hub.Fleet.Stream(subjects.Acts))
+	require.NoError(t, err)
+	config := stream.CachedInfo().Config
+	config.MaxBytes = 64 << 10 // a part of which is 16 KiB
+	_, err = hub.JS.UpdateStream(ctx, config)
+	require.NoError(t, err)
+	d := New(running.Lead(t), Options{Log: zerolog.Nop()})
+	handler := func(context.Context, api.Caller, []byte) (any, error) { return nil, nil }
+	asks := func(person, verb, body string) error {
+		_, err := d.withRoom(verb, handler)(ctx, api.Caller{Name: person}, []byte(body))
+		return err
+	}
+	does := func(person string, bytes int) {
+		for before, _ := d.store.Audit.Acts(person, 0); ; {
+			d.store.Audit.Tell(ctx, api.Audit{Object: "placement/web", By: person, Request: "r", Message: strings.Repeat("x", 500)})
+			if now, _ := d.store.Audit.Acts(person, 0); now-before > int64(bytes) {
+				return
+			}
+		}
+	}
+	does("olga", 8<<10)
+	require.NoError(t, asks("olga", api.VerbApply, "{}"))
+	does("olga", 9<<10)
+	err = asks("olga", api.VerbApply, "{}")
+	var refused *api.Failure
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, api.CodeNoRoom, refused.Code)
+	require.Regexp(t, `^nothing was stored: the events of what olga did in a day take 1\d KiB, at most 16 KiB may be, so that they push out those of nobody else; ask again from \S+Z on, `, refused.Message)
+	require.NoError(t, asks("olga", api.VerbApply, `{"dryRun":true}`))
+	require.NoError(t, asks("olga", api.VerbFreeze, "{}"))
+	require.NoError(t, asks("ines", api.VerbApply, "{}"))
+	does("olga", 17<<10)
+	require.Error(t, asks("olga", api.VerbFreeze, "{}"))
+	require.NoError(t, asks("ines", api.VerbFreeze, "{}"))
 }
 
 // Where room is short, what nothing refers to goes within a minute, whosoever it was.
