@@ -89,7 +89,7 @@ func (r *Renderer) render(ctx context.Context, p *placement, name string, stored
 	if len(g.of.versions) == 0 {
 		return &p.next, time.Time{}, nil
 	}
-	s := &session{renderer: r, gathered: g, stored: stored, shapes: p.shapes}
+	s := &session{renderer: r, gathered: g, stored: stored, shapes: p.shapes, made: map[string]bool{}}
 	next := api.Rendered{
 		Header: api.NewHeader(api.KindRendered), Placement: name, UID: g.of.uid, Snapshot: g.snapshot.Index, Base: g.of.base, Overrides: g.of.versions,
 	}

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/store"
 	"flotilla/core/api"
@@ -192,6 +194,37 @@ func TestWorksAreMadeOncePerDistinctResult(t *testing.T) {
 	require.Equal(t, revision, h.renderings.Revision("web"))
 	h.put(subjects.OverrideSpecs.Key("shop/eu"), nil)
 	h.rendered("no record", func(_ *api.Rendered, found bool) bool { return !found })
+}
+
+// The work of a member that left may be swept, and is stored again when the member comes back.
+func TestTheWorkOfAMemberThatComesBackIsThere(t *testing.T) {
+	h := open(t, "berlin")
+	h.member("paris", "us")
+	base := h.snapshot(1, "plain")
+	h.override(1, "/data/value", "of ${MEMBER-CLUSTER-LABEL-KEY-region}")
+	both := func(r *api.Rendered, found bool) bool { return found && len(r.Members) == 2 && len(r.Works) == 2 }
+	h.schedule("berlin", "paris")
+	before := h.rendered("both", both)
+	h.schedule("berlin")
+	one := h.rendered("one", func(r *api.Rendered, found bool) bool { return found && len(r.Members) == 1 && len(r.Works) == 1 })
+
+	roots := func() (map[string]bool, bool, error) {
+		return map[string]bool{base.Work: true, base.Manifests[0].Digest: true, base.Manifests[1].Digest: true, one.Works[0].Work: true}, false, nil
+	}
+	now := h.store.Now()
+	for _, at := range []time.Time{now, now.Add(time.Minute)} {
+		_, err := h.store.Content.SweepSoon(bustest.Context(t), at, roots, func() bool { return true })
+		require.NoError(t, err)
+	}
+	_, err := h.store.Content.Work(bustest.Context(t), before.Members[1].Work)
+	require.ErrorIs(t, err, bus.ErrNotFound)
+
+	h.schedule("berlin", "paris")
+	again := h.rendered("both again", both)
+	require.Equal(t, works(&before), works(&again))
+	for _, work := range works(&again) {
+		require.NotEmpty(t, h.body(work))
+	}
 }
 
 // A work that a release names, for a member to run or to go back to, stays in the record, also once the record was lost, until the

@@ -20,6 +20,7 @@ type session struct {
 	renderer *Renderer
 	stored   *api.Rendered
 	shapes   map[string]outcome
+	made     map[string]bool // shapes that were rendered now
 	bodies   map[string]map[string]any
 	carriers []content.Earlier
 	// unread says that objects could not be read.
@@ -28,7 +29,7 @@ type session struct {
 
 // of is what overrides come to on a member of a shape.
 func (s *session) of(ctx context.Context, m *api.Member, shape string) (outcome, error) {
-	if out, known := s.shapes[shape]; known {
+	if out, known := s.shapes[shape]; known && (s.made[shape] || s.kept(out.work.Work)) {
 		return out, nil
 	}
 	if err := s.read(ctx); err != nil {
@@ -45,8 +46,13 @@ func (s *session) of(ctx context.Context, m *api.Member, shape string) (outcome,
 			return out, err
 		}
 	}
-	s.shapes[shape] = out
+	s.shapes[shape], s.made[shape] = out, true
 	return out, nil
+}
+
+// kept says that a work is in the content as long as the record stands: what it names no more may be swept, although its shape is remembered.
+func (s *session) kept(work string) bool {
+	return work == "" || work == s.gathered.of.base || slices.ContainsFunc(s.stored.Works, func(w api.RenderedWork) bool { return w.Work == work })
 }
 
 // read reads the objects that overrides may change, and the work that they are of.
@@ -96,7 +102,7 @@ func (s *session) store(ctx context.Context, result *render.Result) (api.Rendere
 	for i := range bundles[:len(bundles)-1] {
 		made.Packs = append(made.Packs, bundles[i].Digest)
 	}
-	if slices.ContainsFunc(s.stored.Works, func(w api.RenderedWork) bool { return w.Work == made.Work }) {
+	if s.kept(made.Work) {
 		return made, nil
 	}
 	for i := range bundles {
