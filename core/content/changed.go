@@ -15,7 +15,7 @@ var serviceKind, endpointsKind = groupKind{"", "Service"}, groupKind{"", "Endpoi
 type changes struct {
 	of map[string]*change // by key
 	at map[Ground][]*change
-	// inside is how much changed in each namespace that a placement may take, or might have taken.
+	// inside is how much changed in each namespace that decides what a placement takes of it.
 	inside map[string]int
 	// kinds and namespaces are how many objects there were.
 	kinds      map[groupKind]int
@@ -48,7 +48,7 @@ func (x *Index) note(key string, ref api.ObjectRef, now *api.Spec) {
 	}
 	c, again := x.changed.of[key]
 	switch inside := x.changed.inside; {
-	case again && ref.Namespace != "" && c.any(mayGo):
+	case again && ref.Namespace != "" && c.any(mayMatter):
 		if inside[ref.Namespace]--; inside[ref.Namespace] == 0 {
 			delete(inside, ref.Namespace)
 		}
@@ -60,10 +60,14 @@ func (x *Index) note(key string, ref api.ObjectRef, now *api.Spec) {
 		x.changed.added = x.changed.added || c.before == nil
 	}
 	c.after = now
-	if ref.Namespace != "" && c.any(mayGo) {
+	if ref.Namespace != "" && c.any(mayMatter) {
 		x.changed.inside[ref.Namespace]++
 	}
 }
+
+// mayMatter says that what lies in a namespace may be other objects for this one: a Service keeps its Endpoints from being taken, also while it
+// goes.
+func mayMatter(head *api.Spec) bool { return mayGo(head) || kindOf(head.Object) == serviceKind }
 
 // any says that something is so of what there was, or of what there is.
 func (c *change) any(so func(*api.Spec) bool) bool {
