@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -72,6 +73,8 @@ func (h *acting) connections(t *testing.T) {
 		r.Host = "localhost:8480"
 		r.AddCookie(&http.Cookie{Name: "flotilla-8480", Value: h.sessions[person]})
 		answer, err := server.Client().Do(r)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, answer.Body) // a connection with something to be read is closed
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
 		next, full := way.Full()
