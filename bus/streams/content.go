@@ -104,12 +104,13 @@ type Roots func() (digests map[string]bool, resealed bool, err error)
 // Sweep removes what is of none of the digests in roots, in two passes at least an hour apart, and returns the
 // places of what it removed, sorted. roots is called while no Hold is held, and no Put begins until it returned; between
 // removals, of which there may be many, Puts go on. What a person had stored who has too much idle goes sooner.
-func (c *Content) Sweep(ctx context.Context, now time.Time, roots Roots) ([]string, error) {
-	return c.sweep(ctx, now, false, roots, func() bool { return true })
+// It ends where this hub leads no more: what another stores it does not know of.
+func (c *Content) Sweep(ctx context.Context, now time.Time, roots Roots, leads func() bool) ([]string, error) {
+	return c.sweep(ctx, now, false, roots, leads)
 }
 
 // SweepSoon is Sweep in two passes at least half a minute apart, but of what a backup or a restore counts on: for content that is short
-// of room. It ends where this hub leads no more: what another stores it does not know of.
+// of room.
 func (c *Content) SweepSoon(ctx context.Context, now time.Time, roots Roots, leads func() bool) ([]string, error) {
 	return c.sweep(ctx, now, true, roots, leads)
 }
@@ -119,20 +120,24 @@ func (c *Content) sweep(ctx context.Context, now time.Time, soon bool, roots Roo
 	if err != nil {
 		return nil, fmt.Errorf("sweeping content: %w", err)
 	}
+	asked := c.conn.Now()
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(c.subject("*")))
 	if err != nil {
 		return nil, fmt.Errorf("sweeping content: %w", err)
 	}
-	expired, err := c.expired(info.State.Subjects, roots, now, soon)
+	there := map[string]bool{}
+	for subject := range info.State.Subjects {
+		if at, ok := c.conn.Fleet.BucketKey(subjects.Content, subject); ok {
+			there[at] = true
+		}
+	}
+	expired, err := c.expired(listing{there, asked}, roots, now, soon)
 	if err != nil {
 		return nil, fmt.Errorf("sweeping content: %w", err)
 	}
 	var removed []string
 	for _, at := range expired {
-		if !leads() {
-			return removed, nil
-		}
-		gone, err := c.remove(ctx, stream, at)
+		gone, err := c.remove(ctx, stream, at, leads)
 		if err != nil {
 			return removed, fmt.Errorf("sweeping content %s: %w", at, err)
 		}
@@ -143,14 +148,14 @@ func (c *Content) sweep(ctx context.Context, now time.Time, soon bool, roots Roo
 	return removed, nil
 }
 
-// remove purges a body, unless somebody put it again since it was found expired.
-func (c *Content) remove(ctx context.Context, stream jetstream.Stream, at string) (bool, error) {
+// remove purges a body, unless somebody put it again since it was found expired, or this hub leads no more.
+func (c *Content) remove(ctx context.Context, stream jetstream.Stream, at string, leads func() bool) (bool, error) {
 	c.hold.Lock()
 	defer c.hold.Unlock()
 	c.mu.Lock()
 	_, unused := c.unused[at]
 	c.mu.Unlock()
-	if !unused {
+	if !unused || !leads() {
 		return false, nil
 	}
 	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(c.subject(at))); err != nil {
@@ -163,8 +168,14 @@ func (c *Content) remove(ctx context.Context, stream jetstream.Stream, at string
 	return true, nil
 }
 
+// listing are the places of all content, and when they were asked for.
+type listing struct {
+	places map[string]bool
+	asked  time.Time
+}
+
 // expired notes what is unused now and returns, sorted, what has been for long enough.
-func (c *Content) expired(stored map[string]uint64, roots Roots, now time.Time, soon bool) ([]string, error) {
+func (c *Content) expired(all listing, roots Roots, now time.Time, soon bool) ([]string, error) {
 	c.hold.Lock()
 	defer c.hold.Unlock()
 	digests, resealed, err := roots()
@@ -183,12 +194,11 @@ func (c *Content) expired(stored map[string]uint64, roots Roots, now time.Time, 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.idle.count(used)
+	c.idle.count(used, all, now)
 	unused := map[string]time.Time{}
 	var out []string
-	for subject := range stored {
-		at, ok := c.conn.Fleet.BucketKey(subjects.Content, subject)
-		if !ok || used[at] {
+	for at := range all.places {
+		if used[at] {
 			continue
 		}
 		since, known := c.unused[at]

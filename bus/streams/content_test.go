@@ -1,7 +1,6 @@
 package streams_test
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -16,8 +15,12 @@ import (
 	"flotilla/core/seal"
 	"flotilla/subjects"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 )
+
+// leads says that this hub leads.
+func leads() bool { return true }
 
 func TestContentIsWrittenOnce(t *testing.T) {
 	server := bustest.Start(t)
@@ -93,7 +96,7 @@ func TestSweepTakesTwoPassesAnHourApart(t *testing.T) {
 				roots[digests[body]] = true
 			}
 			return roots, true, nil
-		})
+		}, leads)
 		require.NoError(t, err)
 		return removed
 	}
@@ -107,7 +110,7 @@ func TestSweepTakesTwoPassesAnHourApart(t *testing.T) {
 		_, err := store.Content.Get(bustest.Context(t), digests[body])
 		require.NoError(t, err, body)
 	}
-	_, err = store.Content.Sweep(bustest.Context(t), now.Add(5*time.Hour), func() (map[string]bool, bool, error) { return nil, true, errors.New("not synced") })
+	_, err = store.Content.Sweep(bustest.Context(t), now.Add(5*time.Hour), func() (map[string]bool, bool, error) { return nil, true, errors.New("not synced") }, leads)
 	require.ErrorContains(t, err, "not synced")
 	_, err = store.Content.Get(bustest.Context(t), digests["kept"])
 	require.NoError(t, err, "a sweep without roots removes nothing")
@@ -123,7 +126,7 @@ func TestSweepSparesWhatIsPutWhileItRemoves(t *testing.T) {
 	}
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	none := func() (map[string]bool, bool, error) { return nil, true, nil }
-	_, err := store.Content.Sweep(bustest.Context(t), now, none)
+	_, err := store.Content.Sweep(bustest.Context(t), now, none, leads)
 	require.NoError(t, err)
 	put := make(chan error, 1)
 	removed, err := store.Content.Sweep(bustest.Context(t), now.Add(2*time.Hour), func() (map[string]bool, bool, error) {
@@ -138,7 +141,7 @@ func TestSweepSparesWhatIsPutWhileItRemoves(t *testing.T) {
 			put <- err
 		}()
 		return nil, true, nil
-	})
+	}, leads)
 	require.NoError(t, err)
 	require.NoError(t, bustest.Within(t, put, "the bodies are put again"))
 	require.Less(t, len(removed), bodies, "a Put need not wait for the whole sweep")
@@ -154,7 +157,7 @@ func TestSweepWaitsForTheHold(t *testing.T) {
 	swept := make(chan error, 1)
 	asked := make(chan struct{})
 	go func() {
-		_, err := store.Content.Sweep(bustest.Context(t), time.Now(), func() (map[string]bool, bool, error) { close(asked); return nil, true, nil })
+		_, err := store.Content.Sweep(bustest.Context(t), time.Now(), func() (map[string]bool, bool, error) { close(asked); return nil, true, nil }, leads)
 		swept <- err
 	}()
 	bustest.Put(t, store, []byte("a"))
@@ -179,11 +182,9 @@ func swept(t *testing.T, store *store.Store, now time.Time, soon bool, used ...s
 	}
 	sweep := store.Content.Sweep
 	if soon {
-		sweep = func(ctx context.Context, now time.Time, roots streams.Roots) ([]string, error) {
-			return store.Content.SweepSoon(ctx, now, roots, func() bool { return true })
-		}
+		sweep = store.Content.SweepSoon
 	}
-	removed, err := sweep(bustest.Context(t), now, roots)
+	removed, err := sweep(bustest.Context(t), now, roots, leads)
 	require.NoError(t, err)
 	return removed
 }
@@ -265,4 +266,15 @@ func TestWhatOnePersonLeavesIdleIsBounded(t *testing.T) {
 	percent, err = store.Content.Percent(bustest.Context(t))
 	require.NoError(t, err)
 	require.Equal(t, 15, percent)
+
+	for range 2 {
+		require.NoError(t, stream.Purge(bustest.Context(t), jetstream.WithPurgeSubject(store.Conn.Fleet.BucketSubject(subjects.Content, store.Keys.Piece(put("olga")).At))))
+	}
+	swept(t, store, now.Add(time.Minute), false, used...)
+	require.False(t, over("olga"), "what somebody else removed is not held against her")
+	kept := []string{put("olga"), put("olga")}
+	_, err = store.Content.Listed(bustest.Context(t))
+	require.NoError(t, err)
+	require.Empty(t, swept(t, store, store.Now(), false, used...))
+	require.False(t, over("olga"), "nor what a backup keeps: %v", kept)
 }

@@ -83,11 +83,15 @@ func (i *idle) gone(at string) {
 	}
 }
 
-// count adds up what is idle of each person.
-func (i *idle) count(used map[string]bool) {
+// count adds up what is idle of each person, without what a backup or a restore counts on. It forgets what is not stored any more, whoever
+// removed it.
+func (i *idle) count(used map[string]bool, all listing, now time.Time) {
 	clear(i.of)
 	for at, w := range i.written {
-		if w.by != "" && !used[at] {
+		switch {
+		case !all.places[at] && w.at.Before(all.asked):
+			i.gone(at)
+		case w.by != "" && !used[at] && !i.kept(at, now):
 			h := i.of[w.by]
 			h.idle += w.bytes
 			i.of[w.by] = h
@@ -95,12 +99,16 @@ func (i *idle) count(used map[string]bool) {
 	}
 }
 
-// patience is how long a piece must have been unreferenced before it goes.
-func (i *idle) patience(at string, soon bool, now time.Time) time.Duration {
+// kept says that a backup or a restore counts on a piece.
+func (i *idle) kept(at string, now time.Time) bool {
 	w, known := i.written[at]
 	_, restored := i.restored[at]
-	toBackUp := now.Sub(i.listed) < sweepAfter && (!known || !w.at.After(i.listed))
-	if restored || toBackUp || !soon && i.of[w.by].idle <= i.most {
+	return restored || now.Sub(i.listed) < sweepAfter && (!known || !w.at.After(i.listed))
+}
+
+// patience is how long a piece must have been unreferenced before it goes.
+func (i *idle) patience(at string, soon bool, now time.Time) time.Duration {
+	if i.kept(at, now) || !soon && i.of[i.written[at].by].idle <= i.most {
 		return sweepAfter
 	}
 	return soonAfter

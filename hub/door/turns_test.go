@@ -219,7 +219,7 @@ func TestWhoReadsWaitsForNoSnapshots(t *testing.T) {
 			close(sweeping)
 			<-goOn
 			return nil, false, nil
-		})
+		}, h.store.Leads)
 		assert.NoError(t, err)
 	}()
 	bustest.Within(t, sweeping, "the sweep")

@@ -54,7 +54,7 @@ func (f *Draft) Apply(ctx context.Context, read *Documents) error {
 	if err := f.noteSelections(read); err != nil {
 		return err
 	}
-	f.crowd.Several = len(documents) > 1
+	f.crowd.Several = len(read.Merged) > 1 && !f.Set.Prune // what a person sent, and may send in parts
 	if err := f.cut(); err != nil {
 		return err
 	}

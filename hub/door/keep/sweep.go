@@ -60,7 +60,7 @@ func (k *Keeper) Press(ctx context.Context, now time.Time) {
 
 // Sweep is one pass: it removes what a pass an hour or more before found unreferenced too.
 func (k *Keeper) Sweep(ctx context.Context, now time.Time) {
-	k.swept(k.store.Content.Sweep(ctx, now, k.needed))
+	k.swept(k.store.Content.Sweep(ctx, now, k.needed, k.store.Leads))
 }
 
 func (k *Keeper) swept(removed []string, err error) {
