@@ -15,9 +15,6 @@ import (
 )
 
 const (
-	// mostCloses is how many connections make place in a second, half of them for others of the same network: an attacker who comes back as
-	// often as they are closed takes no more of the processor than that.
-	mostCloses = 1000
 	// mostTakes is how many are taken in a second while all places are taken; others wait in the queue of the system.
 	mostTakes = 10_000
 	// leastWait is the shortest time that is waited for.
@@ -29,14 +26,14 @@ const (
 // person that holds most. That goes on at a rate: beyond it who comes is closed. Its methods may be called from any goroutine.
 type Gate struct {
 	net.Listener
-	most   int
-	closes *rate.Limiter // of connections for others
-	takes  *rate.Limiter // of connections while it is full
+	most  int
+	takes *rate.Limiter // of connections while it is full
 
 	mu        sync.Mutex
 	strangers crowd  // by network: those that have not said whose they are
 	people    crowd  // by name
 	joined    uint64 // how often one became a holder's
+	closings  closings
 }
 
 // Holder is a network or a person with its open connections.
@@ -50,7 +47,7 @@ type Holder struct {
 // New puts a gate in front of a listener.
 func New(listener net.Listener, most int) *Gate {
 	g := &Gate{
-		Listener: listener, most: max(most, 1), closes: rate.NewLimiter(mostCloses, mostCloses), takes: rate.NewLimiter(mostTakes, mostTakes/10),
+		Listener: listener, most: max(most, 1), takes: rate.NewLimiter(mostTakes, mostTakes/10), closings: newClosings(most),
 	}
 	g.strangers, g.people = newCrowd(&g.joined), newCrowd(&g.joined)
 	return g
@@ -79,7 +76,7 @@ func (g *Gate) Accept() (net.Conn, error) {
 }
 
 // let has a connection take a place, and returns the one that has none for that where all were taken: that of whoever is next, or the new one
-// where too many were closed for others.
+// where too many made place for others.
 func (g *Gate) let(c *guest) (out *guest) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -88,7 +85,7 @@ func (g *Gate) let(c *guest) (out *guest) {
 		return nil
 	}
 	out = g.next().oldest()
-	if now := time.Now(); out.in == c.in && g.closes.TokensAt(now) < mostCloses/2 || !g.closes.AllowN(now, 1) {
+	if !g.closings.allow(c.in.name, time.Now()) {
 		out = c
 	}
 	out.in.leave(out)
