@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/tests/elsewhen"
 )
 
 // Columns go down what definitions name, each value once; what goes down any number of levels, or unites, costs as much as somebody likes.
@@ -57,4 +59,25 @@ func TestColumnsOfADefinitionAreBounded(t *testing.T) {
 		require.Len(t, k.columns(), shown)
 		require.Equal(t, "c2", k.columns()[2].name)
 	}
+}
+
+// The cells of a row are bounded together: a definition may show one field in each of its columns.
+func TestRowsOfATableAreBounded(t *testing.T) {
+	k := &kind{definition: &definition{}}
+	for i := range mostColumns {
+		k.definition.columns = append(k.definition.columns, column{name: fmt.Sprint("c", i), cell: func(o map[string]any) any { return shortened(o["a"].(string), mostCell) }})
+	}
+	row := func(text string) (cells []any, bytes int) {
+		cells = tables{k, elsewhen.Now}.cells(&unstructured.Unstructured{Object: map[string]any{"a": text}})
+		for _, cell := range cells {
+			bytes += len(cell.(string))
+		}
+		return cells, bytes
+	}
+	cells, _ := row("short")
+	require.Equal(t, "short", cells[mostColumns], "all is shown of what is short")
+	cells, bytes := row(strings.Repeat("ä", 1000))
+	require.Len(t, cells, mostColumns+2)
+	require.LessOrEqual(t, bytes, mostRow+(mostColumns+2)*len("…"))
+	require.Equal(t, "…", cells[mostColumns])
 }

@@ -168,16 +168,16 @@ func printedColumn(c *apiextensionsv1.CustomResourceColumnDefinition) (column, b
 		if err != nil || len(found) == 0 || len(found[0]) == 0 {
 			return nil
 		}
-		return shortened(fmt.Sprint(found[0][0].Interface()))
+		return shortened(fmt.Sprint(found[0][0].Interface()), mostCell)
 	}}, true
 }
 
-// shortened is the beginning of a text that is too long for a cell.
-func shortened(text string) string {
-	if len(text) <= mostCell {
+// shortened is the beginning of a text that is longer than most bytes.
+func shortened(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:mostCell], "") + "…"
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // read is the kind of a definition.

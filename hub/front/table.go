@@ -169,9 +169,20 @@ func (t tables) headers() []metav1.TableColumnDefinition {
 	return all
 }
 
+// mostRow is what the cells of a row show together at most, in bytes: a definition may show one field in each.
+const mostRow = 4 << 10
+
 func (t tables) cells(u *unstructured.Unstructured) []any {
-	cells := []any{u.GetName()}
-	t.eachColumn(func(c *column) { cells = append(cells, c.cell(u.Object)) })
+	cells, left := []any{u.GetName()}, mostRow
+	t.eachColumn(func(c *column) {
+		cell := c.cell(u.Object)
+		if text, is := cell.(string); is {
+			text = shortened(text, left)
+			left = max(0, left-len(text))
+			cell = text
+		}
+		cells = append(cells, cell)
+	})
 	return cells
 }
 
