@@ -34,6 +34,8 @@ type Room struct {
 	Stopped string
 	// Own is set where it is of a server of the hub's own.
 	Own bool
+	// Look is the command that shows it; empty where that follows from the rest.
+	Look string
 	// Restarts is set where the hub starts them again itself as soon as there is room.
 	Restarts bool
 }

@@ -123,6 +123,8 @@ func (d *Door) roomProblems() []api.Problem {
 // look is the command that shows where room is wanted.
 func look(room disk.Room) string {
 	switch {
+	case room.Look != "":
+		return room.Look
 	case !room.Own:
 		return "nats account info"
 	case room.WantsFiles():

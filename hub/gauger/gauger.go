@@ -107,7 +107,7 @@ const reserved = 8
 
 // roomOf is the room that a stream has.
 func roomOf(use streams.Use) disk.Room {
-	return disk.Room{Where: "stream " + use.Name, Free: use.MostBytes - use.Bytes, Total: use.MostBytes, Reserve: use.MostBytes / reserved}
+	return disk.Room{Where: "stream " + use.Name, Look: "nats stream info " + use.Name, Free: use.MostBytes - use.Bytes, Total: use.MostBytes, Reserve: use.MostBytes / reserved}
 }
 
 // Room is the room that the records of the fleet had at the last look; enough before the first.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -129,6 +130,9 @@ func TestTheLastRecordsAreForWhatStops(t *testing.T) {
 		require.Regexp(t, "^nothing was stored: stream "+config.Name+" has .* free of .*, .* are kept in reserve: make room, or delete objects; ", noRoom(t, err).Message)
 		return nil
 	})
+	var status api.FleetStatus
+	require.NoError(t, bus.Request(t.Context(), c, api.VerbStatus, nil, &status, bus.RequestOptions{}))
+	require.True(t, slices.ContainsFunc(status.Problems, func(p api.Problem) bool { return p.Reason == "NoRoom" && p.Next == "nats stream info "+config.Name }), "%+v", status.Problems)
 	freeze := api.FreezeRequest{Request: "f", Scope: "fleet", Reason: "a flood of placements"}
 	require.NoError(t, bus.Request(t.Context(), c, api.VerbFreeze, freeze, nil, bus.RequestOptions{}))
 	freeze.Request = "u"
