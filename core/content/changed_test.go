@@ -113,6 +113,12 @@ func TestWhatConcernsNobodyChangesNothing(t *testing.T) {
 	owned.Set(service.Head)
 	require.True(t, owned.Concerns([]api.ResourceSelector{{Version: "v1", Kind: "Endpoints"}}, "shop"), "a Service makes Endpoints")
 	require.False(t, owned.Concerns([]api.ResourceSelector{{Version: "v1", Kind: "Endpoints"}}, "blog"))
+	going := indexOf(t, append(slices.Clone(hub), `{apiVersion: v1, kind: Endpoints, metadata: {name: web, namespace: shop}}`)...)
+	service.Head.Deleted = &metav1.Time{}
+	going.Set(service.Head)
+	gone := going.Clone()
+	gone.RemoveKey(content.Key(service.Head.Object))
+	require.True(t, gone.Concerns([]api.ResourceSelector{{Version: "v1", Kind: "Namespace", Name: "shop"}}, ""), "Endpoints are nobody's once a Service has gone")
 	require.False(t, indexOf(t, hub...).Clone().Concerns([]api.ResourceSelector{{Version: "v1", Kind: "Namespace"}}, ""), "nothing changed")
 }
 
