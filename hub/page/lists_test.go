@@ -84,6 +84,7 @@ func openLists(t *testing.T) *listsHouse {
 	}
 	h.apply(documents...)
 	h.eventually("/placements/web", "2 available")
+	h.eventually("/placements/web", "Not picked 101") // all members are decided about
 	h.eventually("/members?state=Ready", "rows 1 to 3 of 3")
 	return h
 }
