@@ -55,7 +55,7 @@ func (c *Content) putBundle(ctx context.Context, digest string, work *api.Work, 
 	if most := maxContentMessage - BundleRoom/4; len(bundle) > most {
 		return fmt.Errorf("%w: %d bytes, at most %d", bus.ErrTooLarge, len(bundle), most)
 	}
-	return c.put(ctx, piece.At, bundle)
+	return c.PutRaw(ctx, piece.At, bundle)
 }
 
 // carried are the bodies that a bundle of a work carries, as they are sealed, in their order; empty where one is not to

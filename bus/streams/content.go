@@ -63,7 +63,7 @@ func (c *Content) Put(ctx context.Context, digest string, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("sealing content %s: %w", digest, err)
 	}
-	if err := c.put(ctx, piece.At, sealed); err != nil {
+	if err := c.PutRaw(ctx, piece.At, sealed); err != nil {
 		return fmt.Errorf("storing content %s: %w", digest, err)
 	}
 	return nil
@@ -109,7 +109,7 @@ func (c *Content) Sweep(ctx context.Context, now time.Time, roots Roots, leads f
 	return c.sweep(ctx, now, false, roots, leads)
 }
 
-// SweepSoon is Sweep in two passes at least half a minute apart, but of what a backup or a restore counts on: for content that is short
+// SweepSoon is Sweep in two passes at least half a minute apart, but of what a backup counts on: for content that is short
 // of room.
 func (c *Content) SweepSoon(ctx context.Context, now time.Time, roots Roots, leads func() bool) ([]string, error) {
 	return c.sweep(ctx, now, true, roots, leads)
@@ -249,8 +249,8 @@ func (c *Content) Raw(ctx context.Context, at string) ([]byte, error) {
 	return stored, nil
 }
 
-// put stores what is sealed at its place, and notes whose it is.
-func (c *Content) put(ctx context.Context, at string, sealed []byte) error {
+// PutRaw stores content that is sealed at its place, and notes whose it is; storing it again changes nothing.
+func (c *Content) PutRaw(ctx context.Context, at string, sealed []byte) error {
 	m := nats.NewMsg(c.subject(at))
 	m.Data = sealed
 	_, err := c.conn.Publish(ctx, m)

@@ -189,22 +189,20 @@ func swept(t *testing.T, store *store.Store, now time.Time, soon bool, used ...s
 	return removed
 }
 
-// What a backup has listed, and what a restore brought, is needed although nothing refers to it.
-func TestContentThatIsShortOfRoomIsSweptSoonButForBackupsAndRestores(t *testing.T) {
+// What a backup has listed is needed although nothing refers to it.
+func TestContentThatIsShortOfRoomIsSweptSoonButForBackups(t *testing.T) {
 	store := bustest.Start(t).Lead(t)
 	kept, listed := bustest.Put(t, store, []byte("kept")), bustest.Put(t, store, []byte("listed"))
 	_, err := store.Content.Listed(bustest.Context(t))
 	require.NoError(t, err)
 	idle := bustest.Put(t, store, []byte("idle"))
 	at := func(digest string) string { return store.Keys.Piece(digest).At }
-	const restored = "0000000000000000000000000000000000000000000000000000000000000000"
-	require.NoError(t, store.Content.Restore(bustest.Context(t), restored, []byte("sealed")))
 
 	now := store.Now()
 	require.Empty(t, swept(t, store, now, true, kept))
 	require.Empty(t, swept(t, store, now.Add(29*time.Second), true, kept), "who read of it before is to find it")
 	require.Equal(t, []string{at(idle)}, swept(t, store, now.Add(31*time.Second), true, kept))
-	require.ElementsMatch(t, []string{at(listed), restored}, swept(t, store, now.Add(2*time.Hour), true, kept))
+	require.Equal(t, []string{at(listed)}, swept(t, store, now.Add(2*time.Hour), true, kept))
 	_, err = store.Content.Get(bustest.Context(t), kept)
 	require.NoError(t, err)
 

@@ -39,9 +39,7 @@ type idle struct {
 	most    int64              // of one person
 	// listed is when a backup noted last what is stored: it reads that within an hour, referred to or not.
 	listed time.Time
-	// restored are the places of what a restore brought, to which its records refer once they are stored.
-	restored map[string]struct{}
-	wanted   chan struct{}
+	wanted chan struct{}
 }
 
 // held is what a person has stored.
@@ -52,7 +50,7 @@ type held struct {
 }
 
 func newIdle() idle {
-	return idle{written: map[string]written{}, of: map[string]held{}, most: maxContentBytes / idleParts, restored: map[string]struct{}{}, wanted: make(chan struct{}, 1)}
+	return idle{written: map[string]written{}, of: map[string]held{}, most: maxContentBytes / idleParts, wanted: make(chan struct{}, 1)}
 }
 
 // put notes a piece that a person had stored. Whoever may have more idle than is allowed wants a pass.
@@ -76,14 +74,13 @@ func (i *idle) put(at string, w written) {
 func (i *idle) gone(at string) {
 	w := i.written[at]
 	delete(i.written, at)
-	delete(i.restored, at)
 	if h, known := i.of[w.by]; known {
 		h.idle -= w.bytes
 		i.of[w.by] = h
 	}
 }
 
-// count adds up what is idle of each person, without what a backup or a restore counts on. It forgets what is not stored any more, whoever
+// count adds up what is idle of each person, without what a backup counts on. It forgets what is not stored any more, whoever
 // removed it.
 func (i *idle) count(used map[string]bool, all listing, now time.Time) {
 	clear(i.of)
@@ -99,11 +96,10 @@ func (i *idle) count(used map[string]bool, all listing, now time.Time) {
 	}
 }
 
-// kept says that a backup or a restore counts on a piece.
+// kept says that a backup counts on a piece.
 func (i *idle) kept(at string, now time.Time) bool {
 	w, known := i.written[at]
-	_, restored := i.restored[at]
-	return restored || now.Sub(i.listed) < sweepAfter && (!known || !w.at.After(i.listed))
+	return now.Sub(i.listed) < sweepAfter && (!known || !w.at.After(i.listed))
 }
 
 // patience is how long a piece must have been unreferenced before it goes.
@@ -170,14 +166,4 @@ func (c *Content) Listed(ctx context.Context) ([]string, error) {
 	c.idle.listed = c.conn.Now()
 	c.mu.Unlock()
 	return c.Stored(ctx)
-}
-
-// Restore stores content that is sealed at its place, for records that are stored later; storing it again changes nothing. It is
-// not removed sooner than usual.
-func (c *Content) Restore(ctx context.Context, at string, sealed []byte) error {
-	c.mu.Lock()
-	delete(c.unused, at)
-	c.idle.restored[at] = struct{}{}
-	c.mu.Unlock()
-	return c.put(ctx, at, sealed)
 }

@@ -102,7 +102,7 @@ func (s *Salvage) keep(ctx context.Context, in *incoming, e *api.BackupEntry) er
 		in.records[e.Record] = e.Value
 		return nil
 	}
-	if err := s.store.Content.Restore(ctx, e.Content, e.Value); err != nil {
+	if err := s.store.Content.PutRaw(ctx, e.Content, e.Value); err != nil {
 		return fmt.Errorf("storing content %s: %w", e.Content, err)
 	}
 	return nil
