@@ -152,7 +152,8 @@ func TestConnectionsLeaveDescriptorsForFiles(t *testing.T) {
 			closeAll := row.open(s, connections)
 			s.says(row.says)
 			if !row.lacks {
-				require.NoError(t, s.answers("/healthz"), "whoever comes is let in (H47)")
+				// Whoever comes is let in (H47), from a network that makes others lose their places a second later.
+				bustest.EventuallyIn(t, 2*time.Second, func() error { return s.answers("/healthz") })
 			}
 			patience := time.Duration(0)
 			if row.lacks {
