@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +31,9 @@ const (
 	retryReport     = 15 * time.Second
 	stateReconnects = -1 // no buffer: what was not sent is decided anew
 )
+
+// inboxes is what the subjects begin with on which answers come and feeds follow.
+const inboxes = "_INBOX"
 
 // Conn is one connection of a hub or a client.
 type Conn struct {
@@ -197,7 +201,8 @@ func (c *Conn) handlers() []nats.Option {
 			}
 			line.Msg("NATS connection reports")
 			switch {
-			case errors.Is(err, nats.ErrSlowConsumer):
+			case errors.Is(err, nats.ErrSlowConsumer) && strings.HasPrefix(about, inboxes):
+				// What is dropped elsewhere, as requests are, is lost to who sent it and to nobody who follows.
 				c.disturb(Slow, err)
 			case errors.Is(err, nats.ErrPermissionViolation):
 				c.disturb(Denied, c.denied(err))

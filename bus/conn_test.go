@@ -1,10 +1,13 @@
 package bus_test
 
 import (
+	"sync/atomic"
 	"testing"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"flotilla/bus"
 	"flotilla/bus/bustest"
 )
 
@@ -34,4 +37,34 @@ func TestAConnectionThatIsLostBeforeItIsAnnounced(t *testing.T) {
 	c.Lose()
 	c.Announce()
 	require.Equal(t, 1, told)
+}
+
+// A flood of requests is lost to who sent it. Feeds are told only of what is dropped where they follow, or one person would have all of them
+// listed anew.
+func TestDroppedRequestsDisturbNoFeed(t *testing.T) {
+	c := bustest.Start(t).Hub(t)
+	var slow atomic.Int64
+	about := make(chan string, 2)
+	defer c.Listen(func(d bus.Disturbance, _ error) {
+		if d == bus.Slow {
+			slow.Add(1)
+		}
+	})()
+	report := c.NC.ErrorHandler()
+	c.NC.SetErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
+		report(nc, sub, err)
+		about <- sub.Subject
+	})
+	held := make(chan struct{})
+	defer close(held)
+	for told, subject := range []string{c.Fleet.Forward(), nats.NewInbox()} {
+		sub, err := c.NC.Subscribe(subject, func(*nats.Msg) { <-held })
+		require.NoError(t, err)
+		require.NoError(t, sub.SetPendingLimits(1, -1))
+		for range 10 {
+			require.NoError(t, c.NC.Publish(subject, nil))
+		}
+		require.Equal(t, subject, <-about)
+		require.EqualValues(t, told, slow.Load())
+	}
 }

@@ -1,5 +1,7 @@
 package subjects
 
+import "time"
+
 // Permissions are subjects that a NATS user may publish and subscribe to.
 type Permissions struct {
 	Publish   []string
@@ -101,15 +103,21 @@ type Export struct {
 	Stream bool
 	// Tells says that servers tell HUB who sent a request, and from where.
 	Tells bool
+	// Within is for how long servers keep the way back to who sent a request that nobody answers; 0: for their two minutes.
+	Within time.Duration
 }
+
+// agentsWait is for how long servers keep the way back to an agent: longer than any agent waits for an answer, and who asks to be enrolled
+// waits longest, until the member is admitted.
+const agentsWait, enrolmentWaits = 15 * time.Second, 45 * time.Second
 
 // Exports is all that crosses the border between the accounts HUB and AGENTS.
 func (f Fleet) Exports() []Export {
 	return []Export{
-		{Name: "enrolment", Subject: f.Enrolment("*"), Tells: true},
-		{Name: "heartbeats", Subject: f.BucketSubject(Heartbeat, ">")},
-		{Name: "results", Subject: f.BucketSubject(Result, ">")},
-		{Name: "node events", Subject: f.AllEvents()},
+		{Name: "enrolment", Subject: f.Enrolment("*"), Tells: true, Within: enrolmentWaits},
+		{Name: "heartbeats", Subject: f.BucketSubject(Heartbeat, ">"), Within: agentsWait},
+		{Name: "results", Subject: f.BucketSubject(Result, ">"), Within: agentsWait},
+		{Name: "node events", Subject: f.AllEvents(), Within: agentsWait},
 		f.read("commands by exact subject", f.Stream(Commands), f.AllCommands()),
 		f.read("content by digest", f.BucketStream(Content), f.BucketSubject(Content, ">")),
 		f.read("events by exact subject", f.Stream(Events), f.AllEvents()),
@@ -120,5 +128,5 @@ func (f Fleet) Exports() []Export {
 
 // read is what agents ask a stream for by direct get, and hubs answer, who are told whose connections to cut.
 func (f Fleet) read(name, stream, subject string) Export {
-	return Export{Name: name, Subject: f.Reading(stream, subject), As: DirectGet(stream, subject), Tells: true}
+	return Export{Name: name, Subject: f.Reading(stream, subject), As: DirectGet(stream, subject), Tells: true, Within: agentsWait}
 }

@@ -19,8 +19,9 @@ import (
 
 // Bounds of what asks to be enrolled, so that a flood costs the others nothing.
 const (
-	maxStatement     = 4 << 10
-	statementsQueued = 4096
+	maxStatement = 4 << 10
+	// What waits for its turn beyond this is lost, and servers forget the way back after a while, see subjects.Export.
+	statementsQueued, bytesQueued = 64 << 10, 64 << 20
 	// A member may state something so often at once, and again after so long.
 	statementsAtOnce = 10
 	statementEvery   = time.Second
@@ -37,6 +38,13 @@ type Enrolment struct {
 	reply string
 }
 
+// Dismiss answers with nothing: who asked asks again. Servers keep the way back to everybody whom nobody answered.
+func (e *Enrolment) Dismiss() {
+	if err := e.conn.NC.Publish(e.reply, nil); err != nil {
+		e.conn.Log.Debug().Err(err).Str("member", e.Member).Msg("dismissing an enrolment")
+	}
+}
+
 // Answer sends an answer. Who does not get it asks again.
 func (e *Enrolment) Answer(a api.EnrolmentAnswer) {
 	a.Header = api.NewHeader(api.KindEnrolmentAnswer)
@@ -50,7 +58,7 @@ func (e *Enrolment) Answer(a api.EnrolmentAnswer) {
 }
 
 // Enrolments hands over what agents state, one after the other. Statements that are no such thing, that are not
-// signed by the keys they name, or that come too often of one member, are dropped.
+// signed by the keys they name, or that come too often of one member, are dismissed.
 type Enrolments struct {
 	conn         *bus.Conn
 	leads        func() bool
@@ -67,7 +75,7 @@ func Serve(c *bus.Conn, leads func() bool, hand func(*Enrolment)) (*Enrolments, 
 	if s.subscription, err = c.NC.Subscribe(c.Fleet.Enrolment("*"), s.arrived); err != nil {
 		return nil, fmt.Errorf("listening to enrolments: %w", err)
 	}
-	if err := s.subscription.SetPendingLimits(statementsQueued, statementsQueued*maxStatement); err != nil {
+	if err := s.subscription.SetPendingLimits(statementsQueued, bytesQueued); err != nil {
 		return nil, fmt.Errorf("listening to enrolments: %w", err)
 	}
 	return s, nil
@@ -90,24 +98,32 @@ func (s *Enrolments) Stop(ctx context.Context) {
 const RefusedUnsigned = "Unsigned"
 
 func (s *Enrolments) arrived(m *nats.Msg) {
-	member, ok := s.conn.Fleet.ParseEnrolment(m.Subject)
-	if !s.leads() || !ok || m.Reply == "" || len(m.Data) > maxStatement || !s.pace.Allows(member, s.conn.Now()) {
+	if !s.leads() || m.Reply == "" {
 		return
 	}
-	e := &Enrolment{Member: member, conn: s.conn, reply: m.Reply}
-	info, ok := said.By(m, m.Size())
-	if !ok {
-		return // it would say that somebody else asks
-	}
-	_, e.Address = said.Who(info)
-	if err := json.Unmarshal(m.Data, &e.Ask); err != nil || e.Ask.Kind != api.KindEnrolmentRequest {
+	e := &Enrolment{conn: s.conn, reply: m.Reply}
+	if !s.read(m, e) {
+		e.Dismiss()
 		return
 	}
-	if err := verified(s.conn.Fleet, member, &e.Ask); err != nil {
+	if err := verified(s.conn.Fleet, e.Member, &e.Ask); err != nil {
 		e.Answer(api.EnrolmentAnswer{Refused: &api.EnrolmentRefusal{Reason: RefusedUnsigned, Message: err.Error()}})
 		return
 	}
 	s.hand(e)
+}
+
+// read reads a statement, false where it is none or comes too soon after others of its member.
+func (s *Enrolments) read(m *nats.Msg, e *Enrolment) (ok bool) {
+	if e.Member, ok = s.conn.Fleet.ParseEnrolment(m.Subject); !ok || len(m.Data) > maxStatement || !s.pace.Allows(e.Member, s.conn.Now()) {
+		return false
+	}
+	info, ok := said.By(m, m.Size())
+	if !ok {
+		return false // it would say that somebody else asks
+	}
+	_, e.Address = said.Who(info)
+	return json.Unmarshal(m.Data, &e.Ask) == nil && e.Ask.Kind == api.KindEnrolmentRequest
 }
 
 // verified says that a statement is signed by the keys that it names.

@@ -76,6 +76,9 @@ func (a *Conn) Enrol(ctx context.Context) (Given, error) {
 	if err != nil {
 		return Given{}, fmt.Errorf("asking for credentials: %w", err)
 	}
+	if len(m.Data) == 0 {
+		return Given{}, errors.New("asking for credentials: the hub hears too many statements of this member, or a newer one; the agent asks again")
+	}
 	var answer api.EnrolmentAnswer
 	if json.Unmarshal(m.Data, &answer) != nil || answer.Kind != api.KindEnrolmentAnswer {
 		return Given{}, errors.New("asking for credentials: the answer cannot be read")

@@ -238,7 +238,7 @@ func (r *operator) hubAccount() *jwt.AccountClaims {
 		MaxAckPending: jwt.NoLimit, MemoryMaxStreamBytes: jwt.NoLimit, DiskMaxStreamBytes: jwt.NoLimit,
 	}
 	for _, e := range slices.Concat(r.fleet.Exports(), r.fleet.PeopleExports()) {
-		a.Exports.Add(&jwt.Export{Name: e.Name, Subject: jwt.Subject(e.Subject), Type: exportType(e)})
+		a.Exports.Add(&jwt.Export{Name: e.Name, Subject: jwt.Subject(e.Subject), Type: exportType(e), ResponseThreshold: e.Within})
 	}
 	return a
 }

@@ -60,10 +60,20 @@ func (e *Enroller) decide(ctx context.Context, asked *enrolments.Enrolment, hear
 		}
 		e.heard[asked.Member] = statement{asked.Ask.Key, asked.Ask.Serial}
 		if v.Wait {
-			e.waiting[asked.Member] = asked
+			e.wait(asked.Member, asked)
 			return nil, nil
 		}
 		return e.credentials(asked, &v)
+	}
+}
+
+// wait has a statement, nil for none, wait until its member is admitted, in the place of the one before; the lock is held.
+func (e *Enroller) wait(member string, asked *enrolments.Enrolment) {
+	if before := e.waiting[member]; before != nil {
+		before.Dismiss()
+	}
+	if delete(e.waiting, member); asked != nil {
+		e.waiting[member] = asked
 	}
 }
 

@@ -115,7 +115,17 @@ func (e *Enroller) Run(ctx context.Context) error {
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	statements.Stop(stopping)
+	e.dismiss()
 	return nil
+}
+
+// dismiss has everybody ask again who waits for a member to be admitted: another hub leads then.
+func (e *Enroller) dismiss() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for member := range e.waiting {
+		e.wait(member, nil)
+	}
 }
 
 func (e *Enroller) failed(member string, err error, delay time.Duration) {

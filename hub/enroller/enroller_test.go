@@ -297,13 +297,45 @@ func TestStatementsAreSignedAndPaced(t *testing.T) {
 	m, err := flood.Request(subject, forged, 10*time.Second)
 	require.NoError(t, err)
 	require.Contains(t, string(m.Data), "Unsigned")
-	for range 20000 {
+	answered, err := flood.SubscribeSync(subjects.Inbox("oslo") + ".x")
+	require.NoError(t, err)
+	for range 20_000 {
 		require.NoError(t, flood.PublishRequest(subject, subjects.Inbox("oslo")+".x", forged))
 	}
-	require.NoError(t, flood.Flush())
+	require.NoError(t, flood.PublishRequest(subject, subjects.Inbox("oslo")+".x", []byte("no statement")))
+	for range 20_001 { // servers keep the way back to who is not answered
+		_, err := answered.NextMsg(10 * time.Second)
+		require.NoError(t, err)
+	}
 	conn := h.enrolled(t.TempDir(), "berlin", h.token("berlin"))
 	h.becomes(conn, api.AgentAdmitted)
 	require.Empty(t, h.record("oslo").Key)
+}
+
+// Who waits for its member to be admitted is told to ask again when it asks anew elsewhere, and when another hub is to lead.
+func TestWhoWaitsToBeAdmittedIsDismissed(t *testing.T) {
+	h := start(t)
+	conn := h.enrolled(t.TempDir(), "oslo", h.token("oslo"))
+	h.becomes(conn, api.AgentJoining)
+	answers := make(chan error, 2)
+	ask := func() {
+		before := h.room.Waiting("oslo")
+		go func() {
+			_, err := conn.Enrol(t.Context())
+			answers <- err
+		}()
+		bustest.Eventually(t, func() error {
+			if now := h.room.Waiting("oslo"); now == nil || now == before {
+				return errors.New("nobody waits")
+			}
+			return nil
+		})
+	}
+	ask()
+	ask()
+	require.ErrorContains(t, <-answers, "asks again")
+	h.stop()
+	require.ErrorContains(t, <-answers, "asks again")
 }
 
 // Where somebody else makes the credentials an agent registers its keys alone.

@@ -72,7 +72,7 @@ func (e *Enroller) revoke(ctx context.Context, request *api.MemberRevokeRequest)
 	if _, err := e.store.WriteTold(ctx, []api.Audit{told}, e.records.Put(request.Name, &next, revision)); err != nil {
 		return nil, err
 	}
-	delete(e.waiting, request.Name)
+	e.wait(request.Name, nil)
 	return done, nil
 }
 
