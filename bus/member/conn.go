@@ -52,7 +52,8 @@ func Connect(ctx context.Context, o bus.Options, member string) (*Conn, error) {
 	a := &Conn{conn: c, member: member, brings: o.ByWallet()}
 	a.wallet, _ = o.Wallet.(*Wallet)
 	a.results = newResultSlots(a)
-	a.OnConnect(func() { _ = a.hear() }) // else the connection is closed
+	a.conn.Listen(a.disturbed)
+	a.OnConnect(func() { a.cameUp() })
 	a.OnConnect(func() { a.results.reconnected() })
 	return a, nil
 }

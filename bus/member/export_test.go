@@ -2,6 +2,8 @@ package member
 
 import (
 	"time"
+
+	"flotilla/bus"
 )
 
 // SetPatience is how long a hint is followed whose command does not show up.
@@ -48,4 +50,17 @@ func (a *Conn) Doubted() (slots []int) {
 		}
 	}
 	return slots
+}
+
+// Unheard says that the connection does not listen for hints, though it may.
+func (a *Conn) Unheard() bool { return a.isUnheard() }
+
+// Disturbed tells the connection that it is lost.
+func (a *Conn) Disturbed() { a.disturbed(bus.Lost, nil) }
+
+// WasUnheard says that it did so lately.
+func (a *Conn) WasUnheard() bool {
+	a.hints.mu.Lock()
+	defer a.hints.mu.Unlock()
+	return a.hints.unheard.lasted > 0
 }

@@ -99,18 +99,24 @@ func (p *Follower) Run(ctx context.Context) error {
 	}
 	defer deaf()
 	defer p.o.Hub.OnConnect(p.connected)()
+	var quiet time.Duration // for how long nothing was heard
 	for {
 		p.catchUp(ctx)
 		every := p.every()
-		idle := time.NewTimer(every - time.Duration(rand.Float64()*float64(every)/4))
+		wait := every - time.Duration(rand.Float64()*float64(every)/4)
+		idle := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			idle.Stop()
 			return nil
 		case <-p.nudges:
 			idle.Stop()
+			quiet = 0
 		case <-idle.C:
-			p.o.Idle(ctx)
+			if quiet += wait; quiet >= p.o.Every*3/4 || !p.o.Hub.isUnheard() {
+				quiet = 0
+				p.o.Idle(ctx)
+			}
 		}
 	}
 }
@@ -129,6 +135,9 @@ func (p *Follower) every() time.Duration {
 	if p.o.Hub.beyondLink() {
 		every = min(every, pursuitBeyondLink)
 	}
+	if p.o.Hub.isUnheard() {
+		every = min(every, pursuitUnheard)
+	}
 	soon := time.Duration(p.soon.Load())
 	if soon == 0 || soon >= every {
 		return every
@@ -137,9 +146,9 @@ func (p *Follower) every() time.Duration {
 	return soon
 }
 
-// hint notes that a command with that sequence was announced.
+// hint notes that a command with that sequence was announced; without a kind any may have been.
 func (p *Follower) hint(kind string, sequence uint64) {
-	if kind != p.o.Kind {
+	if kind != "" && kind != p.o.Kind {
 		return
 	}
 	for {

@@ -2,6 +2,7 @@ package member_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -239,4 +240,48 @@ func TestACommandIsReadAgainSoonAfterTheConnectionCameUp(t *testing.T) {
 	wanted := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, usual, usual}
 	require.Equal(t, wanted, among())
 	require.Equal(t, wanted, among(), "again after the next connection")
+}
+
+// A member that has what it reads sent to where another hears hints fills that one's link with no more than what comes before the agent stops to
+// listen. Commands are taken meanwhile, and hints once it listens again.
+func TestAFloodWhereHintsComeIsNotListenedTo(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	agent := server.Agent(t, "berlin")
+	hint := store.Conn.Fleet.Hint("berlin", subjects.CommandUpgrade)
+	var p pursued
+	pursue(t, p.options(agent, time.Hour))
+	p.until(t, "begun", func(p handed) bool { return p.none > 0 })
+	small, large := nats.NewMsg(hint), nats.NewMsg(hint)
+	large.Data = make([]byte, 500<<10)
+	require.NoError(t, store.Conn.NC.PublishMsg(small))
+	require.False(t, agent.WasUnheard())
+	before := p.look().none
+	require.NoError(t, store.Conn.NC.PublishMsg(large))
+	p.until(t, "looking again", func(p handed) bool { return p.none > before })
+	require.True(t, agent.WasUnheard())
+	sequence := publishUpgrade(t, store, 1, 0)
+	p.until(t, "taken", func(p handed) bool { return p.sequence == sequence && p.idle == 0 })
+	bustest.Eventually(t, func() error {
+		if agent.Unheard() {
+			return errors.New("it does not listen")
+		}
+		return nil
+	})
+	next := publishUpgrade(t, store, 2, sequence)
+	p.until(t, "hinted", func(p handed) bool { return p.sequence == next })
+}
+
+// A link that is too slow for one such message is lost again and again: the agent listens no more before a message has come.
+func TestAnAgentWhoseConnectionsDoNotLastDoesNotListen(t *testing.T) {
+	agent := bustest.Start(t).Agent(t, "berlin")
+	agent.Disturbed()
+	agent.Disturbed()
+	require.False(t, agent.Unheard(), "it did not listen")
+	_, err := agent.OnHint(func(string, uint64) {})
+	require.NoError(t, err)
+	agent.Disturbed()
+	require.False(t, agent.Unheard())
+	agent.Disturbed()
+	require.True(t, agent.Unheard())
 }

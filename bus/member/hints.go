@@ -20,10 +20,11 @@ type hints struct {
 	subscription *nats.Subscription
 	listeners    []*func(kind string, sequence uint64)
 	lines        lines.Bound
+	unheard      unheard
 }
 
-// OnHint calls f, on a goroutine of the connection, when a newer command is announced, until the returned
-// function is called. Hints may be lost, doubled or forged: f must only look at the stored command.
+// OnHint calls f, on a goroutine of its own or of the connection, when a newer command is announced, and without a kind when some may have been
+// that were not heard, until the returned function is called. Hints may be lost, doubled or forged: f must only look at the stored command.
 func (a *Conn) OnHint(f func(kind string, sequence uint64)) (cancel func(), err error) {
 	h := &a.hints
 	h.mu.Lock()
@@ -42,7 +43,7 @@ func (a *Conn) hear() error {
 	h := &a.hints
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	may := a.may(api.AgentAdmitted) == nil && len(h.listeners) > 0
+	may := a.may(api.AgentAdmitted) == nil && len(h.listeners) > 0 && !h.unheard.now
 	var err error
 	switch {
 	case may && h.subscription == nil:
@@ -62,8 +63,14 @@ func (a *Conn) hint(m *nats.Msg) {
 	sequence, err := strconv.ParseUint(m.Header.Get(bus.HeaderSequence), 10, 64)
 	if !ok || err != nil || !a.announced(m) {
 		a.hints.lines.Of("hints", a.conn.Log.Warn).Str("subject", m.Subject).Msg("hint cannot be read")
+		a.stranger(m)
 		return
 	}
+	a.tellAll(kind, sequence)
+}
+
+// tellAll tells all who listen.
+func (a *Conn) tellAll(kind string, sequence uint64) {
 	a.hints.mu.Lock()
 	listeners := a.hints.listeners
 	a.hints.mu.Unlock()

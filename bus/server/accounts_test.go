@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
@@ -157,5 +158,34 @@ func TestKeysAreRevokedOnlyWithAllThatTakes(t *testing.T) {
 		require.Equal(t, "nsc revocations add-user --account PEOPLE --user-public-key "+public+" && nsc push --account PEOPLE", bus.RevokeCommand(left.Account, left.Key))
 		require.ErrorContains(t, a.Revoke("NOBODY", public), `there is no account "NOBODY"`)
 		require.ErrorContains(t, a.Revoke(subjects.AccountPeople, key), "begins with U")
+	}
+}
+
+// Agents cannot have servers keep what nobody answers for as long as servers do unless they are told.
+func TestServersForgetTheWayBackSoon(t *testing.T) {
+	dir, _ := accounts(t)
+	conf, err := os.ReadFile(filepath.Join(dir, "accounts.conf"))
+	require.NoError(t, err)
+	within := map[string]time.Duration{}
+	for _, word := range strings.Fields(string(conf)) {
+		claims, err := jwt.DecodeAccountClaims(word)
+		if err != nil || claims.Name != subjects.AccountHub {
+			continue
+		}
+		for _, e := range claims.Exports {
+			within[string(e.Subject)] = e.ResponseThreshold
+		}
+	}
+	f := subjects.Fleet{Name: "shop"}
+	for _, e := range f.Exports() {
+		wanted := 15 * time.Second
+		switch {
+		case e.Subject == f.Enrolment("*"):
+			wanted = 45 * time.Second
+		case e.Stream:
+			wanted = 0
+		}
+		require.Contains(t, within, e.Subject)
+		require.Equal(t, wanted, within[e.Subject], e.Name)
 	}
 }
