@@ -37,8 +37,6 @@ const (
 	bodyWithin = time.Minute
 	// stopSite is for how long answers that are on their way may go on.
 	stopSite = 3 * time.Second
-	// mostHeader is the most bytes that the headers of a request may have.
-	mostHeader = 32 << 10
 )
 
 // check returns what is wrong with a site that a flag of the hub, which is its key in the configuration too, asks for.
@@ -129,10 +127,9 @@ func (s *Site) at(listening net.Addr, secure bool) string {
 // returns ends streams, then all.
 func (s *served) serve(handler http.Handler, mostBody int64, ways *ways) (stop func(bool)) {
 	streams, end := context.WithCancel(context.Background())
-	server := &http.Server{
-		Handler: gate.Bodies(http.MaxBytesHandler(handler, mostBody), bodyWithin), TLSConfig: s.tls, BaseContext: func(net.Listener) context.Context { return streams },
-		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: mostHeader, ErrorLog: stdlog.New(siteLog{s.log}, "", 0),
-	}
+	server := gate.Serving(gate.Bodies(http.MaxBytesHandler(handler, mostBody), bodyWithin))
+	server.TLSConfig, server.ErrorLog = s.tls, stdlog.New(siteLog{s.log}, "", 0)
+	server.BaseContext = func(net.Listener) context.Context { return streams }
 	gate.Introduce(server)
 	ways.let(s.name, s.listener)
 	ended := make(chan struct{})

@@ -1,6 +1,7 @@
 package floors
 
 import (
+	"go/ast"
 	"os/exec"
 	"slices"
 	"strings"
@@ -49,4 +50,47 @@ func servers(t *testing.T, program string) (found []string) {
 		}
 	}
 	return found
+}
+
+// TestOnePackageMakesServersOfHTTP holds what hub and agent serve by HTTP to the bounds of package gate.
+func TestOnePackageMakesServersOfHTTP(t *testing.T) {
+	makers := 0
+	for _, p := range list(t) {
+		path := strings.TrimPrefix(p.ImportPath, module+"/")
+		if under(path, "tests") || !slices.Contains(p.Imports, "net/http") {
+			continue
+		}
+		for _, file := range parse(t, path) {
+			ast.Inspect(file, func(n ast.Node) bool {
+				if made := serverOf(n); made != "" && path != "bus/gate" {
+					t.Errorf("%s uses http.%s: gate.Serving makes servers, which take little of each connection", path, made)
+				} else if made != "" {
+					makers++
+				}
+				return true
+			})
+		}
+	}
+	require.Positive(t, makers, "package gate makes servers: its name has changed")
+}
+
+// serverOf is what a node makes a server of HTTP with, or empty.
+func serverOf(n ast.Node) string {
+	if literal, is := n.(*ast.CompositeLit); is && selected(literal.Type) == "Server" {
+		return "Server"
+	}
+	if call, is := n.(*ast.CallExpr); is && slices.Contains([]string{"Serve", "ServeTLS", "ListenAndServe", "ListenAndServeTLS"}, selected(call.Fun)) {
+		return selected(call.Fun)
+	}
+	return ""
+}
+
+// selected is the name out of package http that an expression is, or empty.
+func selected(e ast.Expr) string {
+	if s, is := e.(*ast.SelectorExpr); is {
+		if of, is := s.X.(*ast.Ident); is && of.Name == "http" {
+			return s.Sel.Name
+		}
+	}
+	return ""
 }
