@@ -44,7 +44,9 @@ func remembering(t *testing.T, most int) *led {
 	t.Helper()
 	l := &led{server: bustest.Start(t), asked: &askings{}, remembered: most}
 	l.leader = l.server.Hub(t)
-	l.serve(t, map[string]bus.Handler{api.VerbGet: l.asked.handler(api.VerbGet), api.VerbApply: l.asked.handler(api.VerbApply)})
+	l.serve(t, map[string]bus.Handler{
+		api.VerbGet: l.asked.handler(api.VerbGet), api.VerbApply: l.asked.handler(api.VerbApply), api.VerbFreeze: l.asked.handler(api.VerbFreeze),
+	})
 	l.from = l.server.Hub(t)
 	l.other = bus.NewForwarder(l.from, bustest.Keys())
 	return l
@@ -118,6 +120,8 @@ func TestWhatStrangersHaveHubsAskIsNotRemembered(t *testing.T) {
 	}
 	_, err := l.other.Ask(bustest.Context(t), operator, api.VerbApply, []byte(`{}`))
 	require.NotNil(t, refusedWith(t, err, api.CodeUnavailable))
+	_, err = l.other.Ask(bustest.Context(t), api.Caller{Name: "ada", Role: api.RoleAdmin}, api.VerbFreeze, []byte(`{}`))
+	require.NoError(t, err, "there is room for who stops what happens")
 }
 
 // What nobody waits for any more is forwarded to nobody, and nothing is begun for it (H43).

@@ -20,12 +20,16 @@ import (
 // crowded is a service whose plans are answered once they are let go.
 type crowded struct {
 	running, most atomic.Int64
+	service       *bus.Service
 	letGo         chan struct{}
 	release       func()
 
 	mu       sync.Mutex
 	heldBack map[string]int
 }
+
+// stopping are the verbs by which an admin stops what happens, or keeps somebody out.
+var stopping = []string{api.VerbFreeze, api.VerbUnfreeze, api.VerbUserRevoke, api.VerbMemberRevoke}
 
 func startCrowded(t *testing.T, hub *bus.Conn) *crowded {
 	t.Helper()
@@ -36,9 +40,14 @@ func startCrowded(t *testing.T, hub *bus.Conn) *crowded {
 		defer c.mu.Unlock()
 		c.heldBack[person]++
 	}}
-	s, err := bus.Serve(context.WithoutCancel(t.Context()), hub, o, map[string]bus.Handler{api.VerbGet: echo, api.VerbPlan: c.plan})
+	verbs := map[string]bus.Handler{api.VerbGet: echo, api.VerbPlan: c.plan}
+	for _, verb := range stopping {
+		verbs[verb] = echo
+	}
+	var err error
+	c.service, err = bus.Serve(context.WithoutCancel(t.Context()), hub, o, verbs)
 	require.NoError(t, err)
-	t.Cleanup(s.Stop)
+	t.Cleanup(c.service.Stop)
 	t.Cleanup(c.release)
 	require.NoError(t, hub.NC.Flush())
 	return c
@@ -107,4 +116,31 @@ func TestOnePersonLeavesRoomForOthers(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	require.Equal(t, map[string]int{"vic": 136}, c.heldBack)
+}
+
+// Whoever freezes or revokes finds a place while the requests of others take all, whichever way it comes, and the key of the hub, which a client
+// asks for before (H36).
+func TestWhoFreezesFindsAPlaceWhileOthersTakeAll(t *testing.T) {
+	server := bustest.Start(t)
+	c := startCrowded(t, server.Hub(t))
+	for i := range 8 {
+		flood(t, server.Person(t, fmt.Sprint("vic", i), api.RoleViewer), api.VerbPlan, 8)
+	}
+	bustest.Eventually(t, func() error {
+		if c.running.Load() != 32 {
+			return fmt.Errorf("running: %d", c.running.Load())
+		}
+		return nil
+	})
+	ada := server.Person(t, "ada", api.RoleAdmin) // who has no key of the hub yet
+	other := bus.NewForwarder(server.Hub(t), bustest.Keys())
+	for _, verb := range stopping {
+		require.NoError(t, bus.Request(bustest.Context(t), ada, verb, struct{}{}, nil, bus.RequestOptions{}), verb)
+		by := api.Caller{Name: "ada", Role: api.RoleAdmin}
+		_, err := other.Ask(bustest.Context(t), by, verb, []byte(`{}`))
+		require.NoError(t, err, verb)
+		_, err = c.service.Ask(bustest.Context(t), by, verb, []byte(`{}`))
+		require.NoError(t, err, verb)
+	}
+	require.EqualValues(t, 32, c.running.Load())
 }

@@ -45,7 +45,7 @@ type ServiceOptions struct {
 	Leads func() bool
 	// HeldBack is told, nil allowed, whose request was refused because they have too many with the hub already.
 	HeldBack func(person string)
-	// Workers is how many requests run at once, 32 when 0; Pending how many of people run or wait, 1024 when 0.
+	// Workers is how many requests run at once, 32 when 0; Pending how many of people run or wait, 1024 when 0; see places.ByVerb.
 	Workers, Pending int
 	// Remembered is how many requests of other hubs are remembered so that none acts twice, 65,536 when 0.
 	Remembered int
@@ -61,7 +61,7 @@ type Service struct {
 	leads    func() bool
 	micro    micro.Service
 	curve    nkeys.KeyPair
-	places   *places.Places
+	places   *places.ByVerb
 	heldBack func(person string)
 	stats    map[string]*verbStats
 	repeats  places.Repeats[repeat, micro.Request]
@@ -92,7 +92,7 @@ type verbStats struct {
 // that serves gets every request, so that one whose process is stopped takes none away from the leader.
 func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Handler) (*Service, error) {
 	s := &Service{
-		conn: c, leads: o.Leads, places: places.New(cmp.Or(o.Workers, defaultWorkers), cmp.Or(o.Pending, defaultPending)),
+		conn: c, leads: o.Leads, places: places.NewByVerb(cmp.Or(o.Workers, defaultWorkers), cmp.Or(o.Pending, defaultPending)),
 		heldBack: o.HeldBack, stats: map[string]*verbStats{},
 	}
 	if s.heldBack == nil {
@@ -163,14 +163,14 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 		if !first {
 			return
 		}
-		line, err := s.places.Join(by.Name)
+		line, err := s.places.Join(verb, by.Name)
 		if err != nil {
 			s.answerAll(verb, t, "", nil, err)
 			s.heldBack(by.Name)
 			return
 		}
 		if !s.serving.Open() {
-			s.places.Leave(line)
+			line.Leave()
 			s.answerAll(verb, t, "", nil, notLeading())
 			return
 		}
@@ -193,13 +193,13 @@ func (s *Service) try(verb string, by api.Caller, r micro.Request) (t *tries, fi
 func (s *Service) handle(ctx context.Context, joined *places.Line, verb string, h Handler, by api.Caller, r micro.Request, t *tries) {
 	ctx, end := s.serving.Within(ctx)
 	defer end()
-	ran, err := s.places.Enter(ctx, by.Name)
+	ran, err := s.places.Enter(ctx, verb, by.Name)
 	if err != nil {
-		s.places.Leave(joined)
+		joined.Leave()
 		s.answerAll(verb, t, "", nil, notLeading())
 		return
 	}
-	leave := sync.OnceFunc(func() { ran(); s.places.Leave(joined) })
+	leave := sync.OnceFunc(func() { ran(); joined.Leave() })
 	defer leave()
 	began := time.Now()
 	text, to, err := s.requestText(r)

@@ -62,7 +62,7 @@ func (s *Service) work(ctx context.Context, by api.Caller, verb string, body []b
 	}
 	waiting, over := s.serving.Within(ctx)
 	defer over()
-	leave, err := s.places.Enter(waiting, by.Name)
+	leave, err := s.places.Enter(waiting, verb, by.Name)
 	if err != nil {
 		return nil, &api.Failure{Code: api.CodeUnavailable, Message: "the hub was busy until nobody waited for the answer any more: ask again"}
 	}

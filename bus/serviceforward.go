@@ -8,26 +8,21 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/bus/places"
 	"flotilla/core/api"
 	"flotilla/core/seal"
 
 	"github.com/nats-io/nats.go"
 )
 
-// mostForwards is how many forwarded requests are worked on or wait at once.
-const mostForwards = 2048
-
 // mostSeen is how many are remembered unless options say otherwise, so that none acts twice.
 const mostSeen = 1 << 16
 
 // forwards are what other hubs ask of a service.
 type forwards struct {
-	keys *seal.Keyring
-	term string // names this service to other hubs
-	sub  *nats.Subscription
-	// room has a place for each that is worked on or waits.
-	room chan struct{}
-
+	keys       *seal.Keyring
+	term       string // names this service to other hubs
+	sub        *nats.Subscription
 	remembered int // how many seen may hold
 	// Of the goroutine of the subscription alone: when each was seen, and the last time that old ones were forgotten.
 	seen   map[string]time.Time
@@ -38,7 +33,7 @@ type forwards struct {
 
 // takeForwards answers what other hubs ask until stopForwards.
 func (s *Service) takeForwards(ctx context.Context, o ServiceOptions) (err error) {
-	s.keys, s.term, s.seen, s.room = o.Keys, rand.Text(), map[string]time.Time{}, make(chan struct{}, mostForwards)
+	s.keys, s.term, s.seen = o.Keys, rand.Text(), map[string]time.Time{}
 	s.remembered = cmp.Or(o.Remembered, mostSeen)
 	s.sub, err = s.conn.NC.Subscribe(s.conn.Fleet.Forward(), func(m *nats.Msg) { s.forwarded(ctx, m) })
 	if err != nil {
@@ -77,14 +72,13 @@ func (s *Service) forwarded(ctx context.Context, m *nats.Msg) {
 	if !harmless(q.Verb) {
 		s.seen[id] = now
 	}
-	select {
-	case s.room <- struct{}{}:
-	default:
+	leave, ok := s.places.Forward(q.Verb)
+	if !ok {
 		s.answerForward(m, id, nil, &api.Failure{Code: api.CodeUnavailable, Message: "the hub that leads has too much to do: ask again"})
 		return
 	}
 	if !s.serving.Open() {
-		<-s.room
+		leave()
 		s.answerForward(m, id, nil, notLeading())
 		return
 	}
@@ -93,7 +87,7 @@ func (s *Service) forwarded(ctx context.Context, m *nats.Msg) {
 	s.say(taken)
 	go func() {
 		defer s.serving.Leave()
-		defer func() { <-s.room }()
+		defer leave()
 		value, err := s.work(ctx, q.By, q.Verb, q.Body)
 		s.answerForward(m, id, value, err)
 	}()
@@ -119,10 +113,19 @@ func (s *Service) unfit(q *forwarded, now time.Time) *api.Failure {
 		return &api.Failure{Code: api.CodeOtherKey, Message: "another hub leads now: ask again"}
 	case apart > forwardAge:
 		return &api.Failure{Code: api.CodeRefused, Message: fmt.Sprintf("the request of another hub was sent %s away from now, expected at most %s: set the clocks of the hubs", apart, forwardAge)}
-	case len(s.seen) >= s.remembered && !harmless(q.Verb):
+	case len(s.seen) >= s.mostSeen(q.Verb) && !harmless(q.Verb):
 		return &api.Failure{Code: api.CodeUnavailable, Message: "the hub that leads has too much to do: ask again"}
 	}
 	return nil
+}
+
+// mostSeen is how many requests are remembered before one of a verb is refused. Those by which somebody stops what happens have as much room
+// beside others.
+func (s *Service) mostSeen(verb string) int {
+	if places.Stops(verb) {
+		return 2 * s.remembered
+	}
+	return s.remembered
 }
 
 // answerForward answers another hub with a value or a failure.

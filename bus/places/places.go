@@ -31,6 +31,7 @@ type Places struct {
 
 // Line is the requests of one person over NATS.
 type Line struct {
+	of      *Places
 	person  string
 	present int
 }
@@ -54,7 +55,7 @@ func (p *Places) Join(person string) (*Line, error) {
 	case p.present >= p.most:
 		return nil, &api.Failure{Code: api.CodeUnavailable, Message: "the hub has too much to do: ask again"}
 	case l == nil:
-		l = &Line{person: person}
+		l = &Line{of: p, person: person}
 		p.lines[person] = l
 	}
 	l.present++
@@ -63,7 +64,8 @@ func (p *Places) Join(person string) (*Line, error) {
 }
 
 // Leave takes a request out of the line that it joined.
-func (p *Places) Leave(l *Line) {
+func (l *Line) Leave() {
+	p := l.of
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.present--

@@ -27,9 +27,9 @@ func TestLinesAreForgotten(t *testing.T) {
 	require.ErrorAs(t, err, &failure)
 	require.Equal(t, api.CodeUnavailable, failure.Code)
 	require.Len(t, p.lines, 2)
-	p.Leave(anna)
+	anna.Leave()
 	for _, l := range joined {
-		p.Leave(l)
+		l.Leave()
 	}
 	require.Empty(t, p.lines)
 	require.Zero(t, p.present)
