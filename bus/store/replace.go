@@ -34,6 +34,14 @@ func replaceable(key string) bool {
 	return census.Counted(key) && key != subjects.LayoutKey && key != subjects.RestoringKey && !strings.HasPrefix(key, subjects.Notifications.Prefix())
 }
 
+// CheckRecord refuses a record, as JSON, that Replace could not store.
+func CheckRecord(key string, value []byte) error {
+	if len(value) == 0 {
+		return fmt.Errorf("record %s: found no value", key)
+	}
+	return Check(Put(key, json.RawMessage(value), 0))
+}
+
 // Replace puts records, by key and as JSON, in the place of all there are, under a new epoch above the one given.
 // While it is under way, and when it is broken off, no hub leads. The store is not to be used after it.
 func (s *Store) Replace(ctx context.Context, records map[string][]byte, above uint64) (epoch uint64, err error) {

@@ -46,7 +46,23 @@ func mayRestore(store *store.Store, r *api.RestoreRequest) error {
 	if objects := len(store.State.Keys(subjects.SpecPrefix)); store.Damage == nil && objects > 0 && !r.Replace {
 		return refuse(fmt.Sprintf("state is whole and holds %d objects", objects), "flotilla restore --help")
 	}
-	return nil
+	if r.Page == nil { // as clients of before begin
+		return nil
+	}
+	entries, err := open(store, r.Head, r.Page)
+	if err != nil {
+		return err
+	}
+	return check(store.Conn.Fleet, recordsOf(entries))
+}
+
+// open returns the entries of a page, which vouches for the whole head. Bodies among them can be stored.
+func open(store *store.Store, head *api.BackupHead, page *api.BackupPage) ([]api.BackupEntry, error) {
+	entries, err := store.Keys.OpenPage(head, page)
+	if err != nil {
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("entry %d and on of the backup: %s; nothing was changed", page.From, err), Next: "flotilla restore --help"}
+	}
+	return entries, checkContent(store.Conn.Fleet, entries)
 }
 
 // receive takes one step of a restore.
@@ -84,9 +100,9 @@ func (s *Salvage) page(ctx context.Context, in *incoming, page *api.BackupPage) 
 	case page.From > in.next:
 		return nil, &api.Failure{Code: api.CodeConflict, Message: fmt.Sprintf("entry %d came for %d; nothing was changed", page.From, in.next), Next: "flotilla restore --help"}
 	}
-	entries, err := s.store.Keys.OpenPage(&in.head, page)
+	entries, err := open(s.store, &in.head, page)
 	if err != nil {
-		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("entry %d and on of the backup: %s; nothing was changed", page.From, err), Next: "flotilla restore --help"}
+		return nil, err
 	}
 	for i := range entries {
 		if err := s.keep(ctx, in, &entries[i]); err != nil {
@@ -98,7 +114,7 @@ func (s *Salvage) page(ctx context.Context, in *incoming, page *api.BackupPage) 
 }
 
 func (s *Salvage) keep(ctx context.Context, in *incoming, e *api.BackupEntry) error {
-	if e.Record != "" {
+	if e.Content == "" {
 		in.records[e.Record] = e.Value
 		return nil
 	}
@@ -119,6 +135,9 @@ func (s *Salvage) commit(ctx context.Context, by api.Caller, in *incoming) (any,
 	}
 	s.people(records)
 	s.agents(records)
+	if err := check(s.store.Conn.Fleet, records); err != nil {
+		return nil, err
+	}
 	held, err := s.store.HeldEpoch(ctx)
 	if err != nil {
 		return nil, err
