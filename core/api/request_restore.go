@@ -103,7 +103,7 @@ type RestoreRequest struct {
 	// Replace lets a state that is whole and holds objects be replaced.
 	Replace bool        `json:"replace,omitempty"`
 	Head    *BackupHead `json:"head,omitempty"` // with RestoreBegin
-	Page    *BackupPage `json:"page,omitempty"` // with RestorePage
+	Page    *BackupPage `json:"page,omitempty"` // with RestorePage; with RestoreBegin the first, which shows that the backup can be opened
 }
 
 // RestoreResponse says what was done.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -41,7 +42,7 @@ type Salvage struct {
 	decided  chan struct{} // closed once state is whole again
 	answer   *api.RestoreResponse
 	incoming *incoming
-	heard    chan struct{} // receives when a restore goes on
+	patience *patience
 }
 
 const defaultPatience = time.Minute
@@ -52,11 +53,11 @@ const lingers = time.Second
 // New returns a salvage of a store that is damaged, or to be restored; it answers nothing before Run.
 func New(store *store.Store, o Options) *Salvage {
 	o.Patience = cmp.Or(o.Patience, defaultPatience)
-	return &Salvage{store: store, options: o, since: metav1.NewTime(store.Now()), decided: make(chan struct{}), heard: make(chan struct{}, 1)}
+	return &Salvage{store: store, options: o, since: metav1.NewTime(store.Now()), decided: make(chan struct{}), patience: newPatience(o.Patience)}
 }
 
 // Run answers requests until ctx ends, or state is whole again. Where it is not damaged, Run ends when the last
-// step of a restore is longer ago than Options.Patience.
+// step of a restore is longer ago than Options.Patience, and soon after one was refused: others wait to write.
 func (s *Salvage) Run(ctx context.Context) error {
 	service, err := bus.Serve(context.WithoutCancel(ctx), s.store.Conn, bus.ServiceOptions{
 		Replica: s.options.Replica, Leads: s.store.Leads, Keys: s.store.Keys, OfHubs: s.verbsOfHubs(),
@@ -74,14 +75,14 @@ func (s *Salvage) Run(ctx context.Context) error {
 		case <-s.decided:
 			s.linger(ctx)
 			return nil
-		case <-s.heard:
+		case <-s.patience.heard:
 		case <-silence.C:
-			if s.store.Damage == nil {
+			if s.store.Damage == nil && s.patience.giveUp() {
 				s.options.Log.Warn().Msg("the restore does not go on: nothing was changed")
 				return nil
 			}
 		}
-		silence.Reset(s.options.Patience)
+		silence.Reset(s.patience.left())
 	}
 }
 
@@ -197,17 +198,20 @@ func (s *Salvage) version() *api.VersionResponse {
 }
 
 // restore decides how to go on. A request that is repeated gets the first answer.
-func (s *Salvage) restore(ctx context.Context, by api.Caller, body []byte) (any, error) {
+func (s *Salvage) restore(ctx context.Context, by api.Caller, body []byte) (answer any, err error) {
 	var request api.RestoreRequest
 	if err := json.Unmarshal(body, &request); err != nil {
 		return nil, unreadable(err)
 	}
 	s.deciding.Lock()
 	defer s.deciding.Unlock()
-	select {
-	case s.heard <- struct{}{}:
-	default:
+	if !s.patience.begin() {
+		return nil, &api.Failure{Code: api.CodeUnavailable, Message: "the restore did not go on, and the hub begins to lead again: ask again"}
 	}
+	defer func() {
+		failure, is := errors.AsType[*api.Failure](err)
+		s.patience.end(is && failure.Code == api.CodeInvalid && (s.incoming == nil || s.incoming.session == request.Session))
+	}()
 	switch {
 	case s.answer != nil:
 		return s.answer, nil

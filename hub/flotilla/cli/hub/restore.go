@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -65,12 +66,16 @@ func (a commands) acceptLoss(ctx context.Context) error {
 }
 
 func (a commands) restore(ctx context.Context, path string, replace bool) error {
-	head, err := readBackup(path, func(*api.BackupPage) error { return nil })
+	var first *api.BackupPage
+	head, err := readBackup(path, func(page *api.BackupPage) error {
+		first = cmp.Or(first, page)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	session := rand.Text()
-	begin := api.RestoreRequest{Session: session, Step: api.RestoreBegin, Replace: replace, Head: head}
+	begin := api.RestoreRequest{Session: session, Step: api.RestoreBegin, Replace: replace, Head: head, Page: first}
 	if err := a.Call(ctx, api.VerbRestore, &begin, nil); err != nil {
 		return err
 	}
