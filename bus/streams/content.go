@@ -18,8 +18,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// sweepAfter is how long content must have been unreferenced before it is removed.
-const sweepAfter = time.Hour
+// SweepAfter is how long content must have been unreferenced before it is removed, and how long a backup may count on what it has listed.
+const SweepAfter = time.Hour
 
 // alreadyStored is the server's text for a second write of a key; under the same code it reports a
 // full store too, which must not be taken for success.

@@ -99,13 +99,13 @@ func (i *idle) count(used map[string]bool, all listing, now time.Time) {
 // kept says that a backup counts on a piece.
 func (i *idle) kept(at string, now time.Time) bool {
 	w, known := i.written[at]
-	return now.Sub(i.listed) < sweepAfter && (!known || !w.at.After(i.listed))
+	return now.Sub(i.listed) < SweepAfter && (!known || !w.at.After(i.listed))
 }
 
 // patience is how long a piece must have been unreferenced before it goes.
 func (i *idle) patience(at string, soon bool, now time.Time) time.Duration {
 	if i.kept(at, now) || !soon && i.of[i.written[at].by].idle <= i.most {
-		return sweepAfter
+		return SweepAfter
 	}
 	return soonAfter
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,6 +29,7 @@ const (
 
 // moment is what a backup is of.
 type moment struct {
+	began    time.Time // before anything was noted
 	head     api.BackupHead
 	records  map[string][]byte
 	keys     []string // of records
@@ -57,7 +59,26 @@ func (b *backups) answer(ctx context.Context, _ api.Caller, body []byte) (any, e
 		return nil, err
 	}
 	page, err := b.page(ctx, m, request.From)
-	return &api.BackupResponse{Head: m.head, Page: page}, err
+	if err == nil {
+		err = b.late(m)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &api.BackupResponse{Head: m.head, Page: page}, nil
+}
+
+// late refuses a backup that has taken so long that content may be gone by now which its records refer to.
+func (b *backups) late(m *moment) error {
+	took := b.store.Now().Sub(m.began)
+	if took < streams.SweepAfter {
+		return nil
+	}
+	return &api.Failure{
+		Code: api.CodeConflict, Next: "flotilla backup --help", Message: fmt.Sprintf(
+			"this backup has taken %s, expected less than %s: what it is of is kept no longer, and it would lack objects; begin another, over a faster connection",
+			took.Round(time.Second), streams.SweepAfter),
+	}
 }
 
 // moment is that of a session, taken with its first page.
@@ -85,6 +106,7 @@ func (b *backups) moment(ctx context.Context, request *api.BackupRequest) (*mome
 // take notes state as it is now. Content is only ever added, and what records refer to stays for an hour after
 // they do not any more.
 func (b *backups) take(ctx context.Context) (*moment, error) {
+	began := b.store.Now()
 	records, err := b.store.Snapshot()
 	if err != nil {
 		return nil, fmt.Errorf("reading state: %w", err)
@@ -93,7 +115,7 @@ func (b *backups) take(ctx context.Context) (*moment, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &moment{records: records, keys: slices.Sorted(maps.Keys(records)), contents: contents}
+	m := &moment{began: began, records: records, keys: slices.Sorted(maps.Keys(records)), contents: contents}
 	salt := make([]byte, seal.KeyBytes)
 	if _, err := rand.Read(salt); err != nil {
 		return nil, err
