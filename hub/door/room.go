@@ -2,7 +2,6 @@ package door
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -149,13 +148,13 @@ func (d *Door) withRoom(verb string, handler bus.Handler) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		room := d.room()
 		refuse := room.Short() && more || room.Stopped != "" && room.Restarts
-		if failure := refused(room); failure != nil && refuse && !dry(body) {
+		if failure := refused(room); failure != nil && refuse && !dry(verb, body) {
 			return nil, failure
 		}
-		if failure := d.busy(by, more); failure != nil && !dry(body) {
+		if failure := d.busy(by, more); failure != nil && !dry(verb, body) {
 			return nil, failure
 		}
-		if failure := d.overdrawn(by); failure != nil && slices.Contains(storesContent, verb) && !dry(body) {
+		if failure := d.overdrawn(by); failure != nil && slices.Contains(storesContent, verb) && !dry(verb, body) {
 			return nil, failure
 		}
 		answer, err := handler(streams.As(ctx, by.Name), by, body)
@@ -167,14 +166,6 @@ func (d *Door) withRoom(verb string, handler bus.Handler) bus.Handler {
 		}
 		return nil, err
 	}
-}
-
-// dry says that a request asks for no more than what would be done.
-func dry(body []byte) bool {
-	var request struct {
-		DryRun bool `json:"dryRun"`
-	}
-	return json.Unmarshal(body, &request) == nil && request.DryRun
 }
 
 // unstored says of an error whether the servers had no room; nil when it says nothing of it.
