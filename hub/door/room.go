@@ -141,12 +141,12 @@ func (d *Door) room() disk.Room {
 
 // withRoom refuses a verb while there is no room for what it stores, and says so of one that failed for that.
 func (d *Door) withRoom(verb string, handler bus.Handler) bus.Handler {
-	more, stores := needsRoom[verb]
-	if !stores {
+	if _, stores := needsRoom[verb]; !stores {
 		return handler
 	}
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		room := d.room()
+		more := d.adds(room, by, verb, body)
 		refuse := room.Short() && more || room.Stopped != "" && room.Restarts
 		if failure := refused(room); failure != nil && refuse && !dry(verb, body) {
 			return nil, failure
