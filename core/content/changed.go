@@ -1,7 +1,6 @@
 package content
 
 import (
-	"cmp"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +21,8 @@ type changes struct {
 	namespaces map[string]int
 	// added says that there is an object that there was not.
 	added bool
+	// derived is what follows from all that, whatever asks for it; nil until something does, and after each change.
+	derived *derived
 }
 
 // change is what there was of an object, and what there is now; nil for nothing.
@@ -46,6 +47,7 @@ func (x *Index) note(key string, ref api.ObjectRef, now *api.Spec) {
 	if x.changed == nil {
 		return
 	}
+	x.changed.derived = nil
 	c, again := x.changed.of[key]
 	switch inside := x.changed.inside; {
 	case again && ref.Namespace != "" && c.any(mayMatter):
@@ -99,59 +101,25 @@ func (x *Index) concerns(selector *api.ResourceSelector, namespace, inside strin
 	}
 	namespaced, known := api.KindNamespaced(gk.group, gk.kind)
 	if !known {
-		var settled bool
-		if namespaced, settled = x.settled(gk); !settled {
-			return x.changedOf(gk)
+		became := x.becameOf(gk)
+		if !became.settled {
+			return became.changed
 		}
+		namespaced = became.namespaced
 	}
 	switch {
 	case namespaced && inside != "":
-		return x.asks(selector, x.changedAt(Ground{gk, inside}))
+		return x.asks(selector, Ground{gk, inside})
 	case !namespaced && namespace == "":
-		return x.asks(selector, x.changedAt(Ground{kind: gk}))
+		return x.asks(selector, Ground{kind: gk})
 	}
 	return false // a fault, whatever changes
-}
-
-// settled reports whether a kind lies in namespaces where an object of it tells that did not change.
-func (x *Index) settled(gk groupKind) (namespaced, settled bool) {
-	for key, head := range x.byKind[gk] {
-		if x.changed.of[key] == nil {
-			return head.Object.Namespace != "", true
-		}
-	}
-	return false, false
-}
-
-// changedOf says that an object of a kind changed.
-func (x *Index) changedOf(gk groupKind) bool {
-	for at := range x.changed.at {
-		if at.kind == gk {
-			return true
-		}
-	}
-	return false
-}
-
-// changedAt are the changes of a ground; a Service that comes or goes changes its Endpoints.
-func (x *Index) changedAt(at Ground) []*change {
-	changed := x.changed.at[at]
-	if at.kind != endpointsKind {
-		return changed
-	}
-	changed = slices.Clone(changed)
-	for _, service := range x.changed.at[Ground{serviceKind, at.namespace}] {
-		if head := cmp.Or(service.before, service.after); head != nil {
-			changed = append(changed, &change{after: x.heads[keyOf(endpointsKind, at.namespace, head.Object.Name)]})
-		}
-	}
-	return changed
 }
 
 // concernsNamespaces says that something changed in a namespace that a selector takes with what lies in it, or a Namespace that
 // it takes.
 func (x *Index) concernsNamespaces(selector *api.ResourceSelector) bool {
-	if x.asks(selector, x.changed.at[Ground{kind: namespaceKind}]) {
+	if x.asks(selector, Ground{kind: namespaceKind}) {
 		return true
 	}
 	if !takesInside(selector) || len(x.changed.inside) == 0 {
@@ -161,25 +129,37 @@ func (x *Index) concernsNamespaces(selector *api.ResourceSelector) bool {
 		_, found := x.heads[keyOf(namespaceKind, "", selector.Name)]
 		return found && x.changed.inside[selector.Name] > 0
 	}
-	namespaces := make([]*change, 0, len(x.changed.inside))
-	for name := range x.changed.inside {
-		namespaces = append(namespaces, &change{after: x.heads[keyOf(namespaceKind, "", name)]})
+	return anyTaken(selector, x.inhabited())
+}
+
+// asks says that a selector takes one of what changed on a ground, as it was or as it is.
+func (x *Index) asks(selector *api.ResourceSelector, at Ground) bool {
+	if selector.Name != "" {
+		return x.asksOne(at, selector.Name)
 	}
-	return x.asks(selector, namespaces)
+	return anyTaken(selector, x.changedAt(at))
+}
+
+// asksOne is asks of a selector that names what it takes.
+func (x *Index) asksOne(at Ground, name string) bool {
+	key := keyOf(at.kind, at.namespace, name)
+	if c := x.changed.of[key]; c != nil && c.any(mayGo) {
+		return true
+	}
+	if at.kind != endpointsKind || x.changed.of[keyOf(serviceKind, at.namespace, name)] == nil {
+		return false
+	}
+	head := x.heads[key]
+	return head != nil && mayGo(head)
 }
 
 // fewChanged is of how many objects a selector is asked without being read first, which costs as much as it lists.
 const fewChanged = 8
 
-// asks says that a selector takes one of what changed, as it was or as it is.
-func (x *Index) asks(selector *api.ResourceSelector, changed []*change) bool {
+// anyTaken says that a selector by labels takes one of what changed, as it was or as it is.
+func anyTaken(selector *api.ResourceSelector, changed []*change) bool {
 	selects := func(head *api.Spec) bool { return maySelect(selector.LabelSelector, head.Labels) }
-	switch {
-	case len(changed) == 0:
-		return false
-	case selector.Name != "":
-		selects = func(head *api.Spec) bool { return head.Object.Name == selector.Name }
-	case len(changed) > fewChanged:
+	if len(changed) > fewChanged {
 		want, err := parse(selector)
 		if err != nil {
 			return false // it takes nothing, whatever changes

@@ -93,6 +93,7 @@ func TestWhatConcernsNobodyChangesNothing(t *testing.T) {
 			} else {
 				after.Set(one)
 			}
+			after.Concerns([]api.ResourceSelector{selector(), selector()}, pick("", "shop")) // whoever asked before changes nothing
 		}
 		selectors, namespace := []api.ResourceSelector{selector(), selector()}, pick("", "", "shop")
 		if after.Concerns(selectors, namespace) {
@@ -193,4 +194,47 @@ func TestWhatConcernsAPlacementIsWhatItSelects(t *testing.T) {
 	}
 	require.Greater(t, decided[true], 500)
 	require.Greater(t, decided[false], 500)
+}
+
+// What follows from a change is worked out once, whatever asks for it (H56).
+func TestWhatFollowsFromAChangeIsWorkedOutOnce(t *testing.T) {
+	documents := []string{`{apiVersion: v1, kind: Namespace, metadata: {name: shop}}`}
+	for i := range 40 {
+		documents = append(documents,
+			fmt.Sprintf(`{apiVersion: v1, kind: Endpoints, metadata: {name: s%d, namespace: shop}}`, i),
+			fmt.Sprintf(`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w%d, namespace: shop}}`, i),
+			fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: n%d, labels: {team: web}}}`, i))
+	}
+	index := indexOf(t, documents...).Clone()
+	for i := range 40 {
+		for _, document := range []string{
+			fmt.Sprintf(`{apiVersion: v1, kind: Service, metadata: {name: s%d, namespace: shop}}`, i),
+			fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: n%d}}`, i),
+			fmt.Sprintf(`{apiVersion: example.com/v1, kind: Gadget, metadata: {name: g%d, namespace: n%d}}`, i, i),
+		} {
+			made, err := content.New(object(t, document), keys)
+			require.NoError(t, err)
+			index.Set(made.Head)
+		}
+	}
+	labelled := &metav1.LabelSelector{MatchLabels: map[string]string{"team": "none"}}
+	for name, c := range map[string]struct {
+		namespace string
+		selector  api.ResourceSelector
+		most      float64
+	}{
+		"Endpoints":           {"shop", api.ResourceSelector{Version: "v1", Kind: "Endpoints", LabelSelector: labelled}, 20},
+		"Endpoints by name":   {"shop", api.ResourceSelector{Version: "v1", Kind: "Endpoints", Name: "none"}, 20},
+		"Namespaces":          {"", api.ResourceSelector{Version: "v1", Kind: "Namespace", LabelSelector: labelled}, 20},
+		"a kind of somebody":  {"shop", api.ResourceSelector{Group: "example.com", Version: "v1", Kind: "Widget", LabelSelector: labelled}, 20},
+		"a kind that is none": {"shop", api.ResourceSelector{Group: "example.com", Version: "v1", Kind: "Thing"}, 20},
+	} {
+		require.False(t, index.Concerns([]api.ResourceSelector{c.selector}, c.namespace), name)
+		allocations := testing.AllocsPerRun(3, func() { index.Concerns([]api.ResourceSelector{c.selector}, c.namespace) })
+		require.LessOrEqual(t, allocations, c.most, name)
+	}
+	require.True(t, index.Concerns([]api.ResourceSelector{{Version: "v1", Kind: "Endpoints"}}, "shop"))
+	require.True(t, index.Concerns([]api.ResourceSelector{{Version: "v1", Kind: "Endpoints", Name: "s1"}}, "shop"))
+	require.True(t, index.Concerns([]api.ResourceSelector{{Version: "v1", Kind: "Namespace"}}, ""))
+	require.True(t, index.Concerns([]api.ResourceSelector{{Group: "example.com", Version: "v1", Kind: "Gadget"}}, "blog"))
 }

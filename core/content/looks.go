@@ -54,8 +54,14 @@ func requirements(s *api.ResourceSelector) int {
 	return len(s.LabelSelector.MatchLabels) + len(s.LabelSelector.MatchExpressions)
 }
 
-// Extent is how many objects a selector looks at on a ground: before, of a clone, is how many it would have when it was made.
+// Extent is how many objects a selector looks at on a ground, one at least, as it is asked where there is none: before, of a clone, is
+// how many it would have when it was made.
 func (x *Index) Extent(g Ground) (now, before int) {
+	now, before = x.extent(g)
+	return max(1, now), max(1, before)
+}
+
+func (x *Index) extent(g Ground) (now, before int) {
 	kind, namespace := len(x.byKind[g.kind]), len(x.byNamespace[g.namespace])
 	kindBefore, namespaceBefore := kind, namespace
 	if x.changed != nil {

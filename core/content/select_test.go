@@ -351,7 +351,7 @@ func TestSelectRefersToStrippedBodies(t *testing.T) {
 }
 
 // What selectors look at is counted without a look: for each object of the kind, or of the namespace where those are
-// fewer, as often as they have requirements (H48).
+// fewer, as often as they have requirements (H48); where there is none, as if there were one (H56).
 func TestLooksAreCounted(t *testing.T) {
 	index := content.NewIndex()
 	add := func(apiVersion, kind, namespace string, n int) {
@@ -385,6 +385,8 @@ func TestLooksAreCounted(t *testing.T) {
 		{"", `[{version: v1, kind: Namespace` + three + `]`, 7 * 3, 7 * 3},
 		{"", `[{version: v1, kind: ConfigMap}]`, 0, 0},
 		{"", `[{version: v1, kind: Pod}]`, 0, 0},
+		{"shop", `[{version: v1, kind: Service` + three + `]`, 3, 3}, // of none as of one
+		{"empty", `[{version: v1, kind: ConfigMap` + three + `]`, 3, 3},
 		{"", `[{version: v1, kind: Namespace, name: blog, selectionScope: NamespaceWithResourceSelectors}, {version: v1, kind: ConfigMap` + three + `]`, 5 * 3, 5 * 3}, // of the namespace there are fewer
 		{"", `[{version: v1, kind: Namespace, name: shop, selectionScope: NamespaceWithResourceSelectors}, {group: example.com, version: v1, kind: Realm` + three + `]`, 17 * 3, 17 * 3},
 	} {
