@@ -22,6 +22,10 @@ const (
 	MaxOverrides = 100
 )
 
+// MaxOverrideValues is how many values the patches of one override have together, each item of a list and each field of a map being one:
+// they are held in memory for all who follow overrides, where a small one takes a hundred times what it does as text.
+const MaxOverrideValues = 10_000
+
 // ClusterResourceOverride changes objects outside namespaces, and all that lies in a namespace, on some members.
 // Shape from KubeFleet, placement.kubernetes-fleet.io/v1 and v1beta1.
 type ClusterResourceOverride struct {

@@ -91,9 +91,7 @@ func (fs rules) poolTemplate(t *api.NodePoolTemplate, at *strict.Place) {
 	if n := len(t.Spec.Requirements); n > maxRequirements {
 		fs.Add(spec.Child("requirements"), fmt.Sprintf("a list of %d", n), fmt.Sprintf("at most %d requirements", maxRequirements), nil)
 	} else {
-		for i := range t.Spec.Requirements {
-			fs.nodeRequirement(&t.Spec.Requirements[i], spec.Child("requirements").Item(i))
-		}
+		fs.nodeRequirements(t.Spec.Requirements, spec.Child("requirements"))
 	}
 	fs.poolDuration(t.Spec.ExpireAfter, spec.Child("expireAfter"), true)
 	fs.poolDuration(t.Spec.TerminationGracePeriod, spec.Child("terminationGracePeriod"), false)
@@ -114,12 +112,31 @@ func (fs rules) nodeTaints(taints []api.NodeTaint, at *strict.Place) {
 	}
 }
 
+// maxPoolValues bounds all requirements of a NodePool, which are asked about each type of node; all types of a provider fit several
+// times.
+const maxPoolValues = 5000
+
+func (fs rules) nodeRequirements(all []api.NodeRequirement, at *strict.Place) {
+	values := 0
+	for i := range all {
+		fs.nodeRequirement(&all[i], at.Item(i))
+		values += len(all[i].Values)
+	}
+	if values > maxPoolValues {
+		fs.Add(at, fmt.Sprintf("requirements with %d values", values), fmt.Sprintf("at most %d values, those of all requirements together", maxPoolValues), nil)
+	}
+}
+
 var nodeOperators = []string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"}
 
 func (fs rules) nodeRequirement(r *api.NodeRequirement, at *strict.Place) {
 	fs.qualifiedName(r.Key, at.Child("key"))
 	fs.choice(r.Operator, at.Child("operator"), nodeOperators...)
 	values, operator := at.Child("values"), strict.Meant(r.Operator, nodeOperators...)
+	if n := len(r.Values); n > maxValues {
+		fs.Add(values, listOf(n), fmt.Sprintf("at most %d values", maxValues), nil)
+		return
+	}
 	switch operator {
 	case "In", "NotIn":
 		if len(r.Values) == 0 {

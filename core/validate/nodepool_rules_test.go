@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -43,6 +44,26 @@ func TestRulesOfNodePools(t *testing.T) {
 		}
 		require.Contains(t, join(texts), want, spec)
 	}
+}
+
+// The values of a pool are bounded: those of one requirement, and those of all together (H56).
+func TestValuesOfRequirementsAreBounded(t *testing.T) {
+	faultsOf := func(lengths ...int) []string {
+		spec := `{template: {spec: {requirements: [`
+		for i, n := range lengths {
+			spec += fmt.Sprintf(`{key: k%d, operator: In, values: [%s]},`, i, strings.TrimSuffix(strings.Repeat("v,", n), ","))
+		}
+		_, _, faults := poolOf(t, poolHead+"spec: "+spec+"]}}}")
+		var texts []string
+		for i := range faults {
+			texts = append(texts, faults[i].String())
+		}
+		return texts
+	}
+	const at = "NodePool/default: spec.template.spec.requirements"
+	require.Empty(t, faultsOf(1000, 1000, 1000, 1000, 1000))
+	require.Equal(t, []string{at + "[1].values: found a list of 1001, expected at most 1000 values"}, faultsOf(1, 1001))
+	require.Equal(t, []string{at + ": found requirements with 5001 values, expected at most 5000 values, those of all requirements together"}, faultsOf(1000, 1000, 1000, 1000, 1000, 1))
 }
 
 // A run is to be brought to its end unless its document says otherwise, and stages go one member by one.

@@ -94,9 +94,59 @@ func (fs rules) between(n, most int, what string, at *strict.Place) {
 
 func (fs rules) overridePolicy(p *api.OverridePolicy, at *strict.Place) {
 	fs.between(len(p.OverrideRules), api.MaxOverrideRules, "rules", at)
+	values := 0
 	for i := range p.OverrideRules[:min(len(p.OverrideRules), api.MaxOverrideRules)] {
 		fs.overrideRule(&p.OverrideRules[i], at.Item(i))
+		values += patchValues(&p.OverrideRules[i])
 	}
+	if values > api.MaxOverrideValues {
+		fs.Add(at, fmt.Sprintf("patches with %d values", values),
+			fmt.Sprintf("at most %d values in all patches, each item of a list and each field of a map being one; put what is the same for all members into the object itself", api.MaxOverrideValues), nil)
+	}
+}
+
+// patchValues is how many values the patches of a rule have.
+func patchValues(r *api.OverrideRule) (values int) {
+	for i := range r.JSONPatchOverrides {
+		if given := r.JSONPatchOverrides[i].Value; given != nil {
+			values += valuesIn(given.Raw)
+		}
+	}
+	return values
+}
+
+// valuesIn is how many values a JSON text has, with those in lists and maps.
+func valuesIn(text []byte) int {
+	values, opened := 1, false // opened: a list or a map has begun, and nothing of it has come
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case ']', '}':
+			opened = false
+			continue
+		case ',':
+			values++
+		case '"':
+			i = endOfText(text, i)
+		}
+		if opened {
+			values++
+		}
+		opened = c == '[' || c == '{'
+	}
+	return values
+}
+
+// endOfText is where a text ends that begins at i.
+func endOfText(text []byte, i int) int {
+	for i++; i < len(text) && text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return i
 }
 
 func (fs rules) overrideRule(r *api.OverrideRule, at *strict.Place) {

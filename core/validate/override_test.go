@@ -25,6 +25,9 @@ func TestRulesOfOverrides(t *testing.T) {
 		inSpaces = api.KindResourceOverride
 	)
 	many := strings.Repeat(`{"labelSelector": {}},`, maxSelectorTerms) + `{"labelSelector": {}}`
+	valued := func(n int) string { // a patch with so many values
+		return `{"jsonPatchOverrides": [{"op": "add", "path": "/data/a", "value": [` + strings.Repeat("{}, ", n-2) + `{}]}]}`
+	}
 	for name, c := range map[string]struct {
 		kind, meta, spec string
 		want             []string
@@ -39,6 +42,8 @@ func TestRulesOfOverrides(t *testing.T) {
 		"of an odd type":            {cluster, fleet, "{" + spaces + "," + policyOf(`{"overrideType": "Odd"}`) + "}", []string{`spec.policy.overrideRules[0].overrideType: found "Odd", expected JSONPatch or Delete`}},
 		"without an operation":      {cluster, fleet, "{" + spaces + "," + policyOf(`{"jsonPatchOverrides": [{"path": "/data/a", "value": 1}]}`) + "}", []string{"spec.policy.overrideRules[0].jsonPatchOverrides[0].op: found nothing, expected add, remove or replace"}},
 		"as many terms as may be":   {cluster, fleet, "{" + spaces + "," + policyOf(`{"clusterSelector": {"clusterSelectorTerms": [`+strings.TrimPrefix(many, `{"labelSelector": {}},`)+`]}, "overrideType": "Delete"}`) + "}", nil},
+		"as many values as may be":  {cluster, fleet, "{" + spaces + "," + policyOf(valued(api.MaxOverrideValues)) + "}", nil},
+		"values in several patches": {cluster, fleet, "{" + spaces + "," + policyOf(valued(api.MaxOverrideValues/2)+","+valued(api.MaxOverrideValues/2+1)) + "}", []string{"spec.policy.overrideRules: found patches with 10001 values, expected at most 10000 values in all patches, each item of a list and each field of a map being one; put what is the same for all members into the object itself"}},
 		"too many terms":            {cluster, fleet, "{" + spaces + "," + policyOf(`{"clusterSelector": {"clusterSelectorTerms": [`+many+`]}, "overrideType": "Delete"}`) + "}", []string{fmt.Sprintf("spec.policy.overrideRules[0].clusterSelector.clusterSelectorTerms: found a list of %d, expected at most %d terms", maxSelectorTerms+1, maxSelectorTerms)}},
 	} {
 		require.Equal(t, c.want, stagedFaults(t, c.kind, c.meta, c.spec), name)
@@ -77,5 +82,14 @@ func TestAnOverrideStaysWithItsPlacement(t *testing.T) {
 			continue
 		}
 		require.ErrorContains(t, faults, c.want)
+	}
+}
+
+func TestValuesOfAPatchAreCounted(t *testing.T) {
+	for text, want := range map[string]int{
+		`1`: 1, `""`: 1, `null`: 1, `[]`: 1, `{}`: 1, `[ ]`: 1, "{\n}": 1, `[1]`: 2, `[1, 2, 3]`: 4, `[[], {}]`: 3, `[[[]]]`: 3, `{"a": {}}`: 2,
+		`{"a": "b", "c": [true, null]}`: 5, `"a, [b], {\"c\": 1}"`: 1, `["\\", "\",", "["]`: 4, `{",": {"[{": []}}`: 3, `[ {"a" : [ 1 , 2 ] } , "x" ]`: 6,
+	} {
+		require.Equal(t, want, valuesIn([]byte(text)), text)
 	}
 }
