@@ -50,18 +50,58 @@ type patch struct {
 
 // Read makes an override ready of its spec, whose body has all values in it.
 func Read(spec *api.Spec) (*Override, error) {
-	if spec.Object.Kind == api.KindResourceOverride {
-		o, err := api.SpecOf[api.ResourceOverride](spec)
-		if err != nil {
-			return nil, err
-		}
-		return made(spec, o.Spec.Placement, o.Spec.ResourceSelectors, o.Spec.Policy.OverrideRules)
-	}
-	o, err := api.SpecOf[api.ClusterResourceOverride](spec)
+	out, rules, err := opened(spec)
 	if err != nil {
 		return nil, err
 	}
-	return made(spec, o.Spec.Placement.Any(), o.Spec.ClusterResourceSelectors, o.Spec.Policy.OverrideRules)
+	out.rules = make([]rule, len(rules))
+	for i := range rules {
+		if out.rules[i], err = ready(&rules[i]); err != nil {
+			return nil, fmt.Errorf("reading %s: spec.policy.overrideRules[%d]: %w", spec.Object, i, err)
+		}
+	}
+	return out, nil
+}
+
+// Head is an override without its rules: what it changes, and for which placement. Nothing of their values is read.
+func Head(spec *api.Spec) (*Override, error) {
+	out, _, err := opened(spec)
+	return out, err
+}
+
+// HeadOf is the head of an override as a document has it; nil of anything else.
+func HeadOf(object api.ObjectRef, value any) *Override {
+	switch o := value.(type) {
+	case *api.ResourceOverride:
+		return headed(&api.Spec{Object: object}, o.Spec.Placement, o.Spec.ResourceSelectors)
+	case *api.ClusterResourceOverride:
+		return headed(&api.Spec{Object: object}, o.Spec.Placement.Any(), o.Spec.ClusterResourceSelectors)
+	}
+	return nil
+}
+
+func opened(spec *api.Spec) (*Override, []api.OverrideRule, error) {
+	if spec.Object.Kind == api.KindResourceOverride {
+		o, err := api.SpecOf[api.ResourceOverride](spec)
+		if err != nil {
+			return nil, nil, err
+		}
+		return headed(spec, o.Spec.Placement, o.Spec.ResourceSelectors), o.Spec.Policy.OverrideRules, nil
+	}
+	o, err := api.SpecOf[api.ClusterResourceOverride](spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	return headed(spec, o.Spec.Placement.Any(), o.Spec.ClusterResourceSelectors), o.Spec.Policy.OverrideRules, nil
+}
+
+func headed(spec *api.Spec, placement *api.OverridePlacement, selectors []api.OverrideSelector) *Override {
+	return &Override{
+		Version: api.OverrideVersion{
+			Name: api.Keyed(spec.Object.Namespace, spec.Object.Name), UID: spec.UID, Generation: spec.Generation, AtOnce: placement != nil,
+		},
+		Selectors: selectors, Namespace: spec.Object.Namespace, Placement: placement,
+	}
 }
 
 // ReadHidden is Read for whoever may not see values of Secrets, see content.Hide.
@@ -100,22 +140,6 @@ func All[E any](stored []E, broken map[string]error, rendered *api.Rendered, rea
 		}
 	}
 	return all, nil
-}
-
-func made(spec *api.Spec, placement *api.OverridePlacement, selectors []api.OverrideSelector, rules []api.OverrideRule) (*Override, error) {
-	out := &Override{
-		Version: api.OverrideVersion{
-			Name: api.Keyed(spec.Object.Namespace, spec.Object.Name), UID: spec.UID, Generation: spec.Generation, AtOnce: placement != nil,
-		},
-		Selectors: selectors, Namespace: spec.Object.Namespace, Placement: placement, rules: make([]rule, len(rules)),
-	}
-	for i := range rules {
-		var err error
-		if out.rules[i], err = ready(&rules[i]); err != nil {
-			return nil, fmt.Errorf("reading %s: spec.policy.overrideRules[%d]: %w", spec.Object, i, err)
-		}
-	}
-	return out, nil
 }
 
 func ready(r *api.OverrideRule) (out rule, err error) {
