@@ -15,7 +15,9 @@ import (
 func (d *Door) readAhead(ctx context.Context, request *api.ApplyRequest) func(context.Context) (*api.ApplyResponse, error) {
 	var ahead *draft.Documents
 	if terms := termsOf(request); len(request.Documents) <= draft.MaxDocuments && terms.Check(len(request.Documents)) == nil {
-		ahead, _ = d.desk.Read(ctx, request.Documents, terms) // an error is that of the next time
+		if ahead, _ = d.desk.Read(ctx, request.Documents, terms); ahead != nil { // an error is that of the next time
+			d.records.Ahead(ctx, ahead.Refs())
+		}
 	}
 	return func(ctx context.Context) (*api.ApplyResponse, error) {
 		read := ahead

@@ -13,6 +13,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 	"flotilla/core/validate"
+	"flotilla/hub/door/records"
 )
 
 // mostRemarks is how long a draft is looked at for what is remarkable about nodes: who drafts next waits for that.
@@ -45,9 +46,9 @@ func (d *Desk) noteNodes(ctx context.Context, f *Draft) {
 		switch value := doc.Value.(type) {
 		case *api.NodePool:
 			var record *api.PoolRecord
-			if stored, _, found := d.records.Specs[api.KindNodePool].Get(value.Name); found {
+			if stored, revision, found := d.records.Specs[api.KindNodePool].Get(value.Name); found {
 				record = d.records.PoolRecord(&stored)
-				if before, err := api.SpecOf[api.NodePool](&stored); err == nil {
+				if before, err := records.Decoded[api.NodePool](d.records, &store.Entry[api.Spec]{Name: value.Name, Value: stored, Revision: revision}); err == nil {
 					f.note(doc.Object, advice.PoolChange(before, value, record)...)
 				}
 			}
@@ -70,11 +71,11 @@ func (d *Desk) noteLost(ctx context.Context, f *Draft) {
 		if ref.Kind == api.KindNodePool {
 			delete(classes, ref.Name)
 		}
-		stored, _, found := f.records.Specs[api.KindInstanceCatalog].Get(ref.Name)
+		stored, revision, found := f.records.Specs[api.KindInstanceCatalog].Get(ref.Name)
 		if !found || ref.Kind != api.KindInstanceCatalog {
 			continue
 		}
-		if catalog, err := api.SpecOf[api.InstanceCatalog](&stored); err == nil {
+		if catalog, err := records.Decoded[api.InstanceCatalog](f.records, &store.Entry[api.Spec]{Name: ref.Name, Value: stored, Revision: revision}); err == nil {
 			catalogs[ref] = catalog
 		}
 	}
@@ -95,29 +96,32 @@ func (d *Desk) noteLost(ctx context.Context, f *Draft) {
 // provisioning is what nodes would be made from once a draft is committed. What cannot be read or is on its way out is left
 // out: remarks are made of it, and nothing is decided.
 func (d *Desk) provisioning(ctx context.Context, f *Draft) *disruption.Provisioning {
-	pools := standing[api.NodePool](f, f.records.Specs[api.KindNodePool])
+	pools := standing[api.NodePool](ctx, f, f.records.Specs[api.KindNodePool])
 	m := &disruption.Provisioning{
-		Catalogs: slices.Collect(maps.Values(standing[api.InstanceCatalog](f, f.records.Specs[api.KindInstanceCatalog]))),
+		Catalogs: slices.Collect(maps.Values(standing[api.InstanceCatalog](ctx, f, f.records.Specs[api.KindInstanceCatalog]))),
 		Classes:  map[string]string{}, Members: map[string]map[string]string{}, Ended: func() bool { return ctx.Err() != nil },
 	}
 	for _, name := range slices.Sorted(maps.Keys(pools)) {
 		m.Pools = append(m.Pools, pools[name])
 	}
-	for name, member := range standing[api.MemberCluster](f, f.records.Members) {
+	for name, member := range standing[api.MemberCluster](ctx, f, f.records.Members) {
 		after := api.MemberFrom(member, d.records.RecordAfter(name, member), f.now.Time)
 		m.Members[name] = after.Labels
 	}
 	return m
 }
 
-// standing are the objects of a kind that would be there, by name.
-func standing[T any, P api.PointerTo[T]](f *Draft, table *store.Records[api.Spec]) map[string]*T {
+// standing are the objects of a kind that would be there, by name; not all of them where nobody waits any more.
+func standing[T any, P api.PointerTo[T]](ctx context.Context, f *Draft, table *store.Records[api.Spec]) map[string]*T {
 	all := map[string]*T{}
 	for _, entry := range table.All() {
+		if ctx.Err() != nil {
+			break
+		}
 		if _, going := f.going[entry.Value.Object]; going || entry.Value.Deleted != nil {
 			continue
 		}
-		if value, err := api.SpecOf[T, P](&entry.Value); err == nil {
+		if value, err := records.Decoded[T, P](f.records, &entry); err == nil {
 			all[entry.Name] = value
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"flotilla/core/advice"
 	"flotilla/core/api"
 	"flotilla/core/validate"
+	"flotilla/hub/door/records"
 )
 
 // noteClasses says of node classes among the documents, which are content, what a change of their spec does to
@@ -15,6 +16,9 @@ import (
 func (d *Desk) noteClasses(ctx context.Context, f *Draft, documents []Document) error {
 	classes := d.classes(documents)
 	for i := range documents {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		doc := &documents[i]
 		if doc.Object.Name == "" || len(doc.object.Body) == 0 {
 			continue
@@ -56,7 +60,7 @@ func (d *Desk) noteClass(ctx context.Context, f *Draft, doc *Document, pools []s
 func (d *Desk) classes(documents []Document) advice.Classes {
 	refs := advice.Classes{}
 	for _, entry := range d.records.Specs[api.KindNodePool].All() {
-		if pool, err := api.SpecOf[api.NodePool](&entry.Value); err == nil && pool.Spec.Template.Spec.NodeClassRef != nil {
+		if pool, err := records.Decoded[api.NodePool](d.records, &entry); err == nil && pool.Spec.Template.Spec.NodeClassRef != nil {
 			refs[pool.Name] = pool.Spec.Template.Spec.NodeClassRef
 		}
 	}

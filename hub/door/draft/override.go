@@ -39,26 +39,22 @@ func (f *Draft) sealValues(doc *Document, tree map[string]any, next *api.Spec) e
 
 // judgeOverrides holds the overrides that a draft writes against all others, as they would be together: how many there
 // are, and that no two of a kind change one object.
-func (d *Desk) judgeOverrides(f *Draft) error {
+func (d *Desk) judgeOverrides(f *Draft) {
 	var written []*render.Override
 	for i := range f.typed {
 		if isOverride(f.typed[i].Object.Kind) {
-			spec, err := overrideOf(f.typed[i])
-			if err != nil {
-				return err
-			}
-			if written = append(written, spec); spec.Placement == nil {
+			head := render.HeadOf(f.typed[i].Object, f.typed[i].Value)
+			if written = append(written, head); head.Placement == nil {
 				f.note(f.typed[i].Object, "goes out to a member with the next change of what is placed there; with spec.placement it goes out at once")
 			}
 		}
 	}
 	if len(written) == 0 {
-		return nil
+		return
 	}
 	others := d.otherOverrides(f, written)
 	f.refused.faults = append(f.refused.faults, render.Clashes(written, others)...)
 	f.refused.faults = append(f.refused.faults, render.Crowd(written, others, d.isStored)...)
-	return nil
 }
 
 func (d *Desk) isStored(key string) bool {
@@ -92,6 +88,9 @@ func (d *Desk) Overrides(ctx context.Context, documents *Documents, hidden bool)
 		if named[entry.Name] {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		spec := entry.Value
 		if spec.Digest != "" {
 			if spec.Body, err = d.store.Content.Get(ctx, spec.Digest); err != nil {
@@ -107,15 +106,6 @@ func (d *Desk) Overrides(ctx context.Context, documents *Documents, hidden bool)
 	return written, others, nil
 }
 
-// overrideOf reads an override among the documents.
-func overrideOf(doc *Document) (*render.Override, error) {
-	spec, err := specOfOverride(doc)
-	if err != nil {
-		return nil, err
-	}
-	return render.Read(spec)
-}
-
 // specOfOverride is the spec that an override among the documents would have.
 func specOfOverride(doc *Document) (*api.Spec, error) {
 	body, err := json.Marshal(doc.Value)
@@ -125,7 +115,7 @@ func specOfOverride(doc *Document) (*api.Spec, error) {
 	return &api.Spec{Object: doc.Object, Body: body}, nil
 }
 
-// otherOverrides are those that stay stored, but for those of the same names. One that cannot be read is told of, and
+// otherOverrides are the heads of those that stay stored, but for those of the same names. One that cannot be read is told of, and
 // forbids nothing.
 func (d *Desk) otherOverrides(f *Draft, written []*render.Override) []*render.Override {
 	named := map[string]bool{}
@@ -137,7 +127,7 @@ func (d *Desk) otherOverrides(f *Draft, written []*render.Override) []*render.Ov
 		if _, going := f.going[entry.Value.Object]; going || named[entry.Name] {
 			continue
 		}
-		o, err := render.Read(&entry.Value)
+		o, err := d.records.Override(&entry)
 		if err != nil {
 			d.complain(api.AuditObject(api.AuditOverride, entry.Name), entry.Revision, err)
 			continue

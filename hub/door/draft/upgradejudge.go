@@ -66,9 +66,7 @@ func (d *Desk) judge(ctx context.Context, f *Draft) error {
 		return err
 	}
 	d.judgeRuns(f)
-	if err := d.judgeOverrides(f); err != nil {
-		return err
-	}
+	d.judgeOverrides(f)
 	f.noteBudgets()
 	if f.Planning == nil {
 		f.Remark(ctx)

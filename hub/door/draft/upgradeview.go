@@ -9,6 +9,7 @@ import (
 	"flotilla/core/upgrade"
 	"flotilla/core/validate"
 	"flotilla/core/version"
+	"flotilla/hub/door/records"
 )
 
 // Upgrades is what update runs depend on, as it would be once the draft is committed.
@@ -43,7 +44,7 @@ func specsAfter[T any, P api.PointerTo[T]](f *Draft, kind string) (map[string]*T
 		if _, going := f.going[entry.Value.Object]; going || all[entry.Name] != nil {
 			continue
 		}
-		value, err := api.SpecOf[T, P](&entry.Value)
+		value, err := records.Decoded[T, P](f.records, &entry)
 		if err != nil {
 			return nil, err
 		}

@@ -84,11 +84,11 @@ func (r *Tables) joining(name string, m *api.MemberCluster) *api.MemberRecord {
 
 // RecordAfter is the record of a member without labels that its MemberCluster used to give.
 func (r *Tables) RecordAfter(name string, after *api.MemberCluster) *api.MemberRecord {
-	stored, _, found := r.Members.Get(name)
+	stored, revision, found := r.Members.Get(name)
 	if !found {
 		return nil
 	}
-	before, err := api.SpecOf[api.MemberCluster](&stored)
+	before, err := r.member(&store.Entry[api.Spec]{Name: name, Value: stored, Revision: revision})
 	if err != nil {
 		return nil
 	}

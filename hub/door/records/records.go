@@ -6,7 +6,6 @@ import (
 
 	"flotilla/bus/placed"
 	"flotilla/bus/store"
-	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/guard"
@@ -58,17 +57,10 @@ type ofGuards struct {
 	Approvals *store.Records[api.WithdrawalApproval]
 }
 
-// parsed is what was made of records, once a revision, by name.
-type parsed struct {
-	placements watch.Parsed[*api.Placement]
-	clusters   watch.Parsed[*api.MemberCluster]
-	members    watch.Parsed[api.Member]
-}
-
 // New returns the tables of a state, for the door.
 func New(s *store.State) *Tables {
 	a := s.As(subjects.Door)
-	return &Tables{
+	r := &Tables{
 		State:      s,
 		Placements: store.Writes[api.Spec](a, subjects.PlacementSpecs),
 		Members:    store.Writes[api.Spec](a, subjects.MemberSpecs),
@@ -97,6 +89,8 @@ func New(s *store.State) *Tables {
 			Approvals: store.Writes[api.WithdrawalApproval](a, subjects.Approvals),
 		},
 	}
+	r.follow()
+	return r
 }
 
 // Place says where the spec of an object lies: its table and its name there.
@@ -167,7 +161,7 @@ func (r *Tables) Placement(entry *store.Entry[api.Spec]) (*api.Placement, error)
 
 // member is the MemberCluster of an entry, decoded once a revision; it is shared and must not be changed.
 func (r *Tables) member(entry *store.Entry[api.Spec]) (*api.MemberCluster, error) {
-	return r.parsed.clusters.Of(entry.Name, entry.Revision, func() (*api.MemberCluster, error) { return api.SpecOf[api.MemberCluster](&entry.Value) })
+	return Decoded[api.MemberCluster](r, entry)
 }
 
 // Cluster is the MemberCluster of a name, false where nobody admitted the member; one whose body cannot be read has its
@@ -195,6 +189,6 @@ func (r *Tables) IsDrained(stored *api.Spec, revision uint64) bool {
 // Forget drops what is kept of a placement, or of a member, that is gone.
 func (r *Tables) Forget(name string) {
 	r.parsed.placements.Drop(name)
-	r.parsed.clusters.Drop(name)
+	r.parsed.objects[api.KindMemberCluster].Drop(name)
 	r.parsed.members.Drop(name)
 }

@@ -6,6 +6,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/health"
+	"flotilla/hub/door/records"
 	"flotilla/subjects"
 )
 
@@ -18,7 +19,7 @@ func (v *View) nodeHealth(fleet *api.FleetStatus) {
 		for i := 0; record != nil && i < len(record.Members); i++ {
 			fleet.Nodes += record.Members[i].Nodes
 		}
-		pool, err := api.SpecOf[api.NodePool](&entry.Value)
+		pool, err := records.Decoded[api.NodePool](v.records, &entry)
 		if err != nil { // a problem of its own, see unreadableProblems
 			continue
 		}

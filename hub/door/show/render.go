@@ -14,6 +14,7 @@ import (
 	"flotilla/core/content"
 	"flotilla/core/health"
 	"flotilla/core/status"
+	"flotilla/hub/door/records"
 )
 
 // rendering is how objects are shown.
@@ -232,7 +233,7 @@ func (v *View) renderUnreadable(entry *store.Entry[api.Spec], err error) (json.R
 
 // renderPool shows a NodePool with its nodes on all members.
 func (v *View) renderPool(entry *store.Entry[api.Spec]) (json.RawMessage, error) {
-	pool, err := api.SpecOf[api.NodePool](&entry.Value)
+	pool, err := records.Decoded[api.NodePool](v.records, entry)
 	if err != nil {
 		return v.complete(&entry.Value, entry.Revision, entry.Value.Body, nil)
 	}
