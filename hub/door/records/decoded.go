@@ -57,8 +57,8 @@ func (r *Tables) Override(entry *store.Entry[api.Spec]) (*render.Override, error
 // Ahead decodes what objects are judged with, so that nobody waits for that who waits for the turn of those who judge them. It ends with
 // the context.
 func (r *Tables) Ahead(ctx context.Context, objects []api.ObjectRef) {
-	each := func(kind string, decode func(*store.Entry[api.Spec])) {
-		entries := r.Specs[kind].All()
+	each := func(table *store.Records[api.Spec], decode func(*store.Entry[api.Spec])) {
+		entries := table.All()
 		for i := 0; i < len(entries) && ctx.Err() == nil; i++ {
 			decode(&entries[i])
 		}
@@ -68,11 +68,12 @@ func (r *Tables) Ahead(ctx context.Context, objects []api.ObjectRef) {
 		kinds[objects[i].Kind] = true
 	}
 	// What cannot be decoded is told of by whoever judges.
-	each(api.KindNodePool, func(e *store.Entry[api.Spec]) { _, _ = Decoded[api.NodePool](r, e) })
+	each(r.Specs[api.KindNodePool], func(e *store.Entry[api.Spec]) { _, _ = Decoded[api.NodePool](r, e) })
 	if kinds[api.KindNodePool] || kinds[api.KindInstanceCatalog] || kinds[api.KindMemberCluster] {
-		each(api.KindInstanceCatalog, func(e *store.Entry[api.Spec]) { _, _ = Decoded[api.InstanceCatalog](r, e) })
+		each(r.Specs[api.KindInstanceCatalog], func(e *store.Entry[api.Spec]) { _, _ = Decoded[api.InstanceCatalog](r, e) })
+		each(r.Members, func(e *store.Entry[api.Spec]) { _, _ = r.member(e) })
 	}
 	if kinds[api.KindClusterResourceOverride] || kinds[api.KindResourceOverride] {
-		each(api.KindClusterResourceOverride, func(e *store.Entry[api.Spec]) { _, _ = r.Override(e) })
+		each(r.Specs[api.KindClusterResourceOverride], func(e *store.Entry[api.Spec]) { _, _ = r.Override(e) })
 	}
 }

@@ -48,6 +48,13 @@ func TestWhatIsStoredIsDecodedOnceARevision(t *testing.T) {
 	r.Ahead(t.Context(), []api.ObjectRef{ref})
 	require.True(t, holds(&r.parsed.overrides, overrides.Revision("size")))
 
+	catalogs, member := r.Specs[api.KindInstanceCatalog], api.ObjectRef{APIVersion: api.PlacementVersion, Kind: api.KindMemberCluster, Name: "size"}
+	write(r.Members.Put("size", &api.Spec{Object: member, Body: json.RawMessage(`{}`)}, 0),
+		catalogs.Put("size", &api.Spec{Object: api.ObjectRef{Kind: api.KindInstanceCatalog, Name: "size"}, Body: json.RawMessage(`{}`)}, 0))
+	r.Ahead(t.Context(), []api.ObjectRef{pool})
+	require.True(t, holds(r.parsed.objects[api.KindInstanceCatalog], catalogs.Revision("size")))
+	require.True(t, holds(r.parsed.objects[api.KindMemberCluster], r.Members.Revision("size")))
+
 	read := func() (*api.NodePool, string) {
 		entry := pools.All()[0]
 		p, err := Decoded[api.NodePool](r, &entry)
