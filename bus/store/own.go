@@ -12,10 +12,12 @@ type own struct {
 	all map[string]ownValue
 }
 
-// ownValue is a value as it is stored, and the pointer that it was encoded from, through which nobody changes it any more.
+// ownValue is a value as it is stored, the pointer that it was encoded from, through which nobody changes it any more, and what it
+// takes in memory.
 type ownValue struct {
 	stored []byte
 	value  any
+	weight int64
 }
 
 // share has tables take what a write shares, until the function that it returns is called.
@@ -26,7 +28,7 @@ func (s *State) share(out *write) (over func()) {
 			continue
 		}
 		keys = append(keys, op.Key)
-		s.own.put(op.Key, ownValue{out.values[i], op.shared})
+		s.own.put(op.Key, ownValue{out.values[i], op.shared, out.weights[i]})
 	}
 	return func() { s.own.drop(keys) }
 }
@@ -48,13 +50,13 @@ func (o *own) drop(keys []string) {
 	}
 }
 
-// of is the value that was encoded to what is stored of a key; nil when that is not known.
-func (o *own) of(key string, stored []byte) any {
+// of is the value that was encoded to what is stored of a key, and its weight; nil when that is not known.
+func (o *own) of(key string, stored []byte) (value any, weight int64) {
 	o.mu.Lock()
 	v, found := o.all[key]
 	o.mu.Unlock()
 	if !found || !bytes.Equal(v.stored, stored) {
-		return nil
+		return nil, 0
 	}
-	return v.value
+	return v.value, v.weight
 }

@@ -17,6 +17,9 @@ import (
 // State is the bucket of records: one watcher over all of it, with a cache. Its one order keeps a
 // release from being seen before its spec.
 type State struct {
+	// Weights are what the records take in memory.
+	Weights *watch.Weights
+
 	conn   *bus.Conn
 	mirror *watch.Mirror
 	feed   *watch.Feed
@@ -42,7 +45,7 @@ type view interface {
 
 // NewState returns an empty State; Run fills it.
 func NewState(c *bus.Conn) *State {
-	s := &State{conn: c}
+	s := &State{conn: c, Weights: watch.NewWeights()}
 	s.mirror = watch.NewMirror(s.changed)
 	s.mirror.Observe = s.observe
 	s.feed = watch.NewFeed(c, watch.BucketSource(c.Fleet, subjects.State), s.mirror)
@@ -142,7 +145,12 @@ func (s *State) views() []view {
 }
 
 func (s *State) observe(key string, c watch.Cell) {
-	own := s.own.of(key, c.Value)
+	own, weight := s.own.of(key, c.Value)
+	if own != nil {
+		s.Weights.Put(key, weight)
+	} else {
+		c.Value = s.Weights.Take(key, c.Value) // tables need not unpack it once more
+	}
 	for _, v := range s.views() {
 		if strings.HasPrefix(key, v.prefix()) {
 			v.observe(key, c, own)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"flotilla/bus/bustest"
@@ -73,4 +74,31 @@ func TestWhatWasWrittenAsAValueIsNotReadBack(t *testing.T) {
 	bustest.Write(t, leader, records.Delete("web", records.Revision("web")))
 	_, _, found := records.Get("web")
 	require.False(t, found)
+}
+
+// Whoever wrote the records weighs them as somebody does who reads what is stored: as what they were encoded from and as JSON, packed
+// or not.
+func TestEveryHubWeighsTheSame(t *testing.T) {
+	server := bustest.Start(t)
+	leader := server.Lead(t)
+	releases := store.Writes[api.Release](leader.State.As(subjects.Roller), subjects.Releases)
+	long := api.Release{Header: api.NewHeader(api.KindRelease), Placement: "long"}
+	for i := range 1000 {
+		long.Entries = append(long.Entries, api.ReleaseEntry{Member: fmt.Sprint("member-", i)})
+	}
+	written := bustest.Write(t, leader, releases.Share("long", &long, 0), releases.Put("long too", &long, 0), store.Put("schedule.web", bustest.Schedule("web", 1), 0))
+	require.Equal(t, leader.State.Weights.Of(releases.Key("long")), leader.State.Weights.Of(releases.Key("long too")))
+	require.Greater(t, leader.State.Weights.Of(releases.Key("long")), int64(256<<10))
+	bustest.Write(t, leader, store.Delete("schedule.web", written[2]))
+	require.Zero(t, leader.State.Weights.Of("schedule.web"))
+
+	other := store.NewState(server.Hub(t))
+	bustest.InBackground(t, other.Run)
+	require.NoError(t, other.WaitSynced(bustest.Context(t)))
+	bustest.Eventually(t, func() error { // the tally comes from the watcher alone
+		if mine, others := leader.State.Weights.Most(100), other.Weights.Most(100); !slices.Equal(mine, others) {
+			return fmt.Errorf("%+v, another hub %+v", mine, others)
+		}
+		return nil
+	})
 }

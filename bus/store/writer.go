@@ -103,6 +103,7 @@ type hooks struct {
 type write struct {
 	ops       []Op
 	values    [][]byte // stored form; nil deletes
+	weights   []int64  // of what is shared
 	revisions []uint64
 	done      bool
 	err       error
@@ -197,10 +198,10 @@ func prepare(ops []Op) (*write, error) {
 	if len(ops) > maxOps {
 		return nil, fmt.Errorf("%w: %d records at once, at most %d", bus.ErrTooLarge, len(ops), maxOps)
 	}
-	out := &write{ops: ops, values: make([][]byte, len(ops)), revisions: make([]uint64, len(ops))}
+	out := &write{ops: ops, values: make([][]byte, len(ops)), weights: make([]int64, len(ops)), revisions: make([]uint64, len(ops))}
 	for i := range ops {
 		var err error
-		if out.values[i], err = packed(&ops[i]); err != nil {
+		if out.values[i], out.weights[i], err = packed(&ops[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -210,30 +211,32 @@ func prepare(ops []Op) (*write, error) {
 // Check refuses operations that cannot be stored: the error is that of Write, ErrTooLarge.
 func Check(ops ...Op) error {
 	for i := range ops {
-		if _, err := packed(&ops[i]); err != nil {
+		if _, _, err := packed(&ops[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// packed is what an operation stores, nil where it deletes.
-func packed(op *Op) ([]byte, error) {
+// packed is what an operation stores, nil where it deletes, and how much memory that takes where tables take its value as it is.
+func packed(op *Op) (out []byte, weight int64, err error) {
 	if op.Value == nil {
-		return nil, nil
+		return nil, 0, nil
 	}
 	value, err := encode(op.Value)
 	if err != nil {
-		return nil, fmt.Errorf("record %s: %w", op.Key, err)
+		return nil, 0, fmt.Errorf("record %s: %w", op.Key, err)
 	}
-	out, err := bus.RecordBounds.Pack(value)
-	if err != nil {
-		return nil, fmt.Errorf("record %s: %w", op.Key, err)
+	if op.shared != nil {
+		weight = watch.Weigh(op.Key, value)
+	}
+	if out, err = bus.RecordBounds.Pack(value); err != nil {
+		return nil, 0, fmt.Errorf("record %s: %w", op.Key, err)
 	}
 	if len(out) > bus.MaxValue {
-		return nil, fmt.Errorf("record %s: %w: %d bytes, %d compressed, at most %d", op.Key, bus.ErrTooLarge, len(value), len(out), bus.MaxValue)
+		return nil, 0, fmt.Errorf("record %s: %w: %d bytes, %d compressed, at most %d", op.Key, bus.ErrTooLarge, len(value), len(out), bus.MaxValue)
 	}
-	return out, nil
+	return out, weight, nil
 }
 
 // encode renders a value as JSON. What a record makes of itself is not looked over once more: all do so by package json.
