@@ -63,6 +63,9 @@ type Hub struct {
 	// MemoryLimit is what the process keeps to, "2Gi"; "0" for none, empty for GOMEMLIMIT or nine tenths of what its cgroup
 	// allows.
 	MemoryLimit string `json:"memoryLimit,omitempty"`
+	// RecordsLimit is what all records may take in memory, "2Gi"; "0" for no limit, empty for 2 GiB or half of what the process keeps
+	// to, whichever is less.
+	RecordsLimit string `json:"recordsLimit,omitempty"`
 	// MetricsAddress serves metrics under /metrics; empty for none.
 	MetricsAddress string `json:"metricsAddress,omitempty"`
 	// Page is the page with which people look at the fleet.
@@ -179,6 +182,8 @@ func (h *Hub) Validate() strict.Faults {
 	_, sized := ParseSize(h.DiskReserve)
 	c.unless(sized, "diskReserve", strconv.Quote(h.DiskReserve), anAmount)
 	c.memoryLimit(h.MemoryLimit)
+	_, sized = ParseSize(h.RecordsLimit)
+	c.unless(sized, "recordsLimit", strconv.Quote(h.RecordsLimit), anAmount)
 	c.unless(h.Secrets == "" || h.SecretsCommand == "", "secretsCommand", "secrets too", "one of secrets and secretsCommand")
 	c.positive("deletionTimeout", h.DeletionTimeout, Duration(time.Second), Duration(24*time.Hour))
 	c.unless(h.Withdrawals.Percent >= 1 && h.Withdrawals.Percent <= 100, "withdrawals.percent", strconv.Itoa(h.Withdrawals.Percent), "a number from 1 to 100; with 100 nothing is held")

@@ -22,6 +22,7 @@ import (
 	"flotilla/configs/terminal"
 	"flotilla/core/api"
 	"flotilla/core/guard"
+	"flotilla/hub/gauger"
 	"flotilla/hub/hubd"
 )
 
@@ -81,6 +82,7 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.StringVar(&config.Secrets, "secrets", config.Secrets, "file of mode 0600 with the secrets that content is sealed with (default $FLOTILLA_SECRETS, or DATA/secrets.json)")
 	s.StringVar(&config.SecretsCommand, "secrets-command", config.SecretsCommand, "command that prints what would stand in that file")
 	s.StringVar(&config.MemoryLimit, "memory-limit", config.MemoryLimit, "memory that the process keeps to, like 2Gi; 0: none (default $GOMEMLIMIT, or nine tenths of what its cgroup allows)")
+	s.StringVar(&config.RecordsLimit, "records-limit", config.RecordsLimit, "what all records may take in memory, like 2Gi; 0: no limit (default 2Gi, or half of what the process keeps to)")
 	s.StringVar(&config.MetricsAddress, "metrics-address", config.MetricsAddress, "serve /metrics, /healthz and /readyz at HOST:PORT")
 	s.StringVar(&config.Page.Address, "page", config.Page.Address, "serve the page at HOST:PORT (with --dev 127.0.0.1:8480, or any free port)")
 	s.StringVar(&config.Kubernetes.Address, "kubernetes", config.Kubernetes.Address, "serve a Kubernetes API at HOST:PORT (with --dev 127.0.0.1:6443, or any free port)")
@@ -207,6 +209,12 @@ func bytesOf(text string) int64 {
 	return bytes
 }
 
+// recordsLimit is what all records may take in memory, negative for no limit: an amount that was checked, or else half of what the
+// process keeps to, at most the default.
+func recordsLimit(text string) int64 {
+	return cmp.Or(bytesOf(text), min(gauger.DefaultRecords, memory.Kept()/2))
+}
+
 // secretsOf is where the hub's secrets come from: its configuration, or else the environment.
 func secretsOf(config *configs.Hub) secrets.Source {
 	source := secrets.Source{File: config.Secrets, Command: config.SecretsCommand}
@@ -220,7 +228,7 @@ func secretsOf(config *configs.Hub) secrets.Source {
 func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string) hubd.Options {
 	reserve, _ := configs.ParseSize(config.DiskReserve) // was checked
 	o := hubd.Options{
-		Fleet: config.Fleet, Issuing: hubd.Issuing{Accounts: config.Accounts}, Disk: hubd.Disk{Reserve: reserve},
+		Fleet: config.Fleet, Issuing: hubd.Issuing{Accounts: config.Accounts}, Disk: hubd.Disk{Reserve: reserve, Records: recordsLimit(config.RecordsLimit)},
 		Secrets: secretsOf(config), Metrics: config.MetricsAddress,
 		Page: hubd.Page{Site: hubd.Site{
 			Address: config.Page.Address, URL: config.Page.URL, Hosts: config.Page.Hosts, Cert: config.Page.TLS.Cert, Key: config.Page.TLS.Key,

@@ -34,6 +34,8 @@ type Room struct {
 	Stopped string
 	// Own is set where it is of a server of the hub's own.
 	Own bool
+	// Remedy is what makes room where bytes are short; empty where that follows from the rest.
+	Remedy string
 	// Look is the command that shows it; empty where that follows from the rest.
 	Look string
 	// Restarts is set where the hub starts them again itself as soon as there is room.
@@ -45,6 +47,14 @@ type Files struct {
 	// Free of Total; a file system that makes them as they are wanted has Total 0. Below Reserve nothing more is to
 	// be accepted.
 	Free, Total, Reserve int64
+}
+
+// Tighter is the room of servers, or that of something else where that alone is short.
+func Tighter(servers, other Room) Room {
+	if servers.Stopped == "" && !servers.Short() && other.Short() {
+		return other
+	}
+	return servers
 }
 
 // Short says that there is less room than the reserve, of bytes or of inodes.

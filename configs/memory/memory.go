@@ -27,6 +27,9 @@ func Keep(wanted string, log zerolog.Logger) {
 	log.Info().Str("limit", api.Size(limit)).Str("from", from).Msg("keeping to an amount of memory")
 }
 
+// Kept is what the process keeps to, in bytes; more than any machine has where it keeps to nothing.
+func Kept() int64 { return debug.SetMemoryLimit(-1) }
+
 // choose is the limit, in bytes, and where it is from; 0 leaves the process as it was started.
 func choose(wanted string, inEnvironment bool, cgroup func() (uint64, error)) (limit int64, from string) {
 	switch bytes, _ := configs.ParseSize(wanted); {

@@ -32,6 +32,8 @@ type Stream struct {
 	Messages, MostMessages int64
 	// Members are what members have in it, by name, in bytes; nil where members do not write.
 	Members map[string]int64
+	// Fills is what has most in it, for people, where that is no members.
+	Fills string
 	// Rolls says that the oldest gives way where there is no room: such a stream never fills up.
 	Rolls bool
 	// Replicas are by server; none where there is one server.
@@ -71,6 +73,9 @@ func (f *Filling) Text() string {
 			shares[i] = fmt.Sprintf("%s (%s)", member, api.Size(f.Members[member]))
 		}
 		text += fmt.Sprintf("; of %d members most is of %s", len(f.Members), strings.Join(shares, ", "))
+	}
+	if f.Fills != "" {
+		text += "; most is of " + f.Fills
 	}
 	return text + ": " + f.Help
 }

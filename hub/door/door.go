@@ -64,8 +64,7 @@ type Options struct {
 
 	Served
 
-	// Room is how much room the servers have to store more; nil: enough.
-	Room func() disk.Room
+	Rooms
 
 	// More are verbs that other rooms answer, under the same service.
 	More map[string]bus.Handler
@@ -79,6 +78,14 @@ type Served struct {
 	Page func() string
 	// Front is where its Kubernetes API is and the authority of its certificate, as in api.TokenResponse.
 	Front func() (at string, ca []byte)
+}
+
+// Rooms are how much room there is to store more; nil: enough.
+type Rooms struct {
+	// Room is that of the servers.
+	Room func() disk.Room
+	// Memory is that of records in memory, once they take so many bytes more.
+	Memory func(more int64) disk.Room
 }
 
 // OfNodes is what the room knows that follows nodes; nil is nobody knows.

@@ -97,6 +97,9 @@ func prepared[Q any, R any](d *Door, turn loop.Turn, lane func(context.Context, 
 		if !d.store.State.Synced() { // it was, before this one waited for others
 			return nil, unavailable(bus.ErrNotSynced)
 		}
+		if failure := roomStill(ctx); failure != nil {
+			return nil, failure
+		}
 		var answer R
 		for try := range tries {
 			if try > 0 {

@@ -27,27 +27,57 @@ func (d *Door) releases(verb string, body []byte) bool {
 		if json.Unmarshal(body, &r) != nil || !r.Managed || r.Set != "" || r.Prune || len(r.Documents) == 0 || len(r.Documents) > draft.MaxDocuments {
 			return false
 		}
-		return !slices.ContainsFunc(r.Documents, func(text json.RawMessage) bool {
-			var object unstructured.Unstructured
-			return kjson.Unmarshal(text, &object.Object) != nil || !d.fewer(api.ObjectRef{
-				APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(),
-			}, object.GetFinalizers())
-		})
+		return !slices.ContainsFunc(r.Documents, func(text json.RawMessage) bool { return !d.lets(text) })
 	case api.VerbPatch:
 		var r api.PatchRequest
-		var patch map[string]any
-		if json.Unmarshal(body, &r) != nil || !r.Managed || kjson.Unmarshal(r.Patch, &patch) != nil {
+		if json.Unmarshal(body, &r) != nil || !r.Managed || !finalizersAlone(r.Patch) {
 			return false
 		}
-		left, says, err := unstructured.NestedFieldNoCopy(patch, "metadata", "finalizers")
-		return err == nil && says && d.fewer(r.Object, (&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"finalizers": left}}}).GetFinalizers())
+		var patch unstructured.Unstructured
+		return kjson.Unmarshal(r.Patch, &patch.Object) == nil && d.fewer(r.Object, patch.GetFinalizers()) != nil
 	}
 	return false
 }
 
-// fewer says that an object is being deleted, and that finalizers are fewer of those that it has.
-func (d *Door) fewer(object api.ObjectRef, finalizers []string) bool {
+// mostKept is by how much what clients keep on an object may grow while they take a finalizer off it.
+const mostKept = 4 << 10
+
+// lets says that a document is one of an object that is being deleted, with fewer finalizers. That nothing else of it changes the draft
+// sees to.
+func (d *Door) lets(text json.RawMessage) bool {
+	var object unstructured.Unstructured
+	var document named
+	if kjson.Unmarshal(text, &object.Object) != nil || json.Unmarshal(text, &document) != nil {
+		return false
+	}
+	stored := d.fewer(api.ObjectRef{
+		APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(),
+	}, object.GetFinalizers())
+	return stored != nil && (len(stored.Body) == 0 || len(document.Metadata) <= len(stored.Body)+len(stored.Managed)+mostKept)
+}
+
+// fewer is what is stored of an object that is being deleted and has more finalizers than those, and all of those; nil where it is none.
+func (d *Door) fewer(object api.ObjectRef, finalizers []string) *api.Spec {
 	stored, _, found := d.records.Stored(object)
 	added := slices.ContainsFunc(finalizers, func(name string) bool { return !slices.Contains(stored.Finalizers, name) })
-	return found && stored.Deleted != nil && len(finalizers) < len(stored.Finalizers) && !added
+	if !found || stored.Deleted == nil || len(finalizers) >= len(stored.Finalizers) || added {
+		return nil
+	}
+	return &stored
+}
+
+// finalizersAlone says that a merge patch is about nothing but finalizers, and which object it is of.
+func finalizersAlone(patch json.RawMessage) bool {
+	var fields map[string]map[string]json.RawMessage
+	if json.Unmarshal(patch, &fields) != nil || len(fields) != 1 {
+		return false
+	}
+	for field := range fields["metadata"] {
+		switch field {
+		case "finalizers", "resourceVersion", "uid":
+		default:
+			return false
+		}
+	}
+	return fields["metadata"]["finalizers"] != nil
 }

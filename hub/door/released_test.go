@@ -15,12 +15,12 @@ import (
 // Without room finalizers are taken off what is being deleted, which makes room; nothing else passes so.
 func TestFinalizersGoWithoutRoom(t *testing.T) {
 	var full atomic.Bool
-	h := open(t, door.Options{Room: func() disk.Room {
+	h := open(t, door.Options{Rooms: door.Rooms{Room: func() disk.Room {
 		if full.Load() {
 			return disk.Room{Where: "/data", Own: true, Free: 1, Total: 100, Reserve: 10}
 		}
 		return disk.Room{}
-	}})
+	}}})
 	both, one := keeping(settings, "finalizers: [x/a, x/b]"), keeping(settings, "finalizers: [x/b]")
 	ref := h.managed(both)[0].Object
 	stays := h.managed(keeping(berlin, "finalizers: [x/a]"))[0].Object

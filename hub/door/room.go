@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -93,7 +94,7 @@ func roomless(room disk.Room) string {
 	case room.Stopped != "":
 		return room.Stopped
 	case room.Short():
-		return fmt.Sprintf("%s: %s; the hub goes on by itself once there is", room, remedy(room, "make room, or delete objects"))
+		return fmt.Sprintf("%s: %s; the hub goes on by itself once there is", room, remedy(room, cmp.Or(room.Remedy, "make room, or delete objects")))
 	}
 	return ""
 }
@@ -110,8 +111,9 @@ func remedy(room disk.Room, ofBytes string) string {
 // roomProblems is what is wrong with the room, which streams fill up, which members are held back, and who asks too much.
 func (d *Door) roomProblems() []api.Problem {
 	var problems []api.Problem
-	if why := roomless(d.room()); why != "" {
-		problems = append(problems, api.Problem{Object: "hub/" + d.options.Replica, Reason: health.ReasonNoRoom, Message: why, Next: look(d.room())})
+	room := disk.Tighter(d.room(), d.memory(0))
+	if why := roomless(room); why != "" {
+		problems = append(problems, api.Problem{Object: "hub/" + d.options.Replica, Reason: health.ReasonNoRoom, Message: why, Next: look(room)})
 	}
 	if d.options.Streams != nil {
 		problems = append(problems, d.options.Streams()...)
@@ -145,19 +147,17 @@ func (d *Door) withRoom(verb string, handler bus.Handler) bus.Handler {
 		return handler
 	}
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
-		room := d.room()
-		more := d.adds(room, by, verb, body)
-		refuse := room.Short() && more || room.Stopped != "" && room.Restarts
-		if failure := refused(room); failure != nil && refuse && !dry(verb, body) {
+		roomy := d.roomy(by, verb, body)
+		if failure := roomy(); failure != nil {
 			return nil, failure
 		}
-		if failure := d.busy(by, more); failure != nil && !dry(verb, body) {
+		if failure := d.busy(by, d.adds(d.room(), by, verb, body)); failure != nil && !dry(verb, body) {
 			return nil, failure
 		}
 		if failure := d.overdrawn(by); failure != nil && slices.Contains(storesContent, verb) && !dry(verb, body) {
 			return nil, failure
 		}
-		answer, err := handler(streams.As(ctx, by.Name), by, body)
+		answer, err := handler(context.WithValue(streams.As(ctx, by.Name), roomKey{}, roomy), by, body)
 		if err == nil {
 			return answer, nil
 		}
@@ -165,6 +165,33 @@ func (d *Door) withRoom(verb string, handler bus.Handler) bus.Handler {
 			return nil, failure
 		}
 		return nil, err
+	}
+}
+
+// roomKey is that of a context whose value says once more whether there is room for what is asked.
+type roomKey struct{}
+
+// roomStill refuses what waited for its turn, and found room before.
+func roomStill(ctx context.Context) *api.Failure {
+	if roomy, asked := ctx.Value(roomKey{}).(func() *api.Failure); asked {
+		return roomy()
+	}
+	return nil
+}
+
+// roomy returns what refuses a verb that needs room while there is none for what it would have stored.
+func (d *Door) roomy(by api.Caller, verb string, body []byte) func() *api.Failure {
+	weight := d.weight(verb, body)
+	return func() *api.Failure {
+		room := d.room()
+		if needsRoom[verb] {
+			room = disk.Tighter(room, d.memory(weight()))
+		}
+		refuse := room.Short() && d.adds(room, by, verb, body) || room.Stopped != "" && room.Restarts
+		if !refuse || dry(verb, body) {
+			return nil
+		}
+		return refused(room)
 	}
 }
 

@@ -62,9 +62,9 @@ func TestADryRunIsOfAVerbThatHasOne(t *testing.T) {
 // Without room every verb is refused but those that store nothing, end or remove something. What is asked as a dry run
 // is answered.
 func TestVerbsWithoutRoom(t *testing.T) {
-	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop(), Room: func() disk.Room {
+	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop(), Rooms: Rooms{Room: func() disk.Room {
 		return disk.Room{Where: "/data", Own: true, Free: 1, Total: 100, Reserve: 10}
-	}})
+	}}})
 	reached := errors.New("reached")
 	handler := func(context.Context, api.Caller, []byte) (any, error) { return nil, reached }
 	var answered []string

@@ -25,6 +25,8 @@ const defaultInterval = 15 * time.Second
 type Options struct {
 	// Interval is how often streams are looked at, 15 s when 0.
 	Interval time.Duration
+	// Records is how many bytes of memory all records may take: DefaultRecords when 0, without limit when negative.
+	Records int64
 	// Events is what each member has in stream EVENTS; nil when nobody knows.
 	Events func() map[string]watch.EventUse
 	// Metrics show what was seen last; nil for none.
@@ -48,6 +50,9 @@ type Gauger struct {
 func New(store *store.Store, o Options) *Gauger {
 	if o.Interval == 0 {
 		o.Interval = defaultInterval
+	}
+	if o.Records == 0 {
+		o.Records = DefaultRecords
 	}
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()
@@ -75,6 +80,7 @@ func (g *Gauger) Run(ctx context.Context) error {
 // look looks once, and tells of what began or ended. An error is of streams that did not answer; the others were looked at.
 func (g *Gauger) look(ctx context.Context) error {
 	uses, failed := streams.Uses(ctx, g.store.Conn)
+	uses = append(uses, g.inMemory())
 	held := g.members()
 	var streams []fullness.Stream
 	for _, use := range uses {
@@ -125,6 +131,9 @@ func (g *Gauger) Problems() []api.Problem {
 	var problems []api.Problem
 	for i := range filling {
 		next := "nats stream info " + filling[i].Name
+		if filling[i].Name == InMemory {
+			next = lookAtRecords
+		}
 		if named := filling[i].Culprits(); len(named) > 0 {
 			next = "flotilla describe member " + named[0]
 		}

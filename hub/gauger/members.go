@@ -23,9 +23,13 @@ func (g *Gauger) members() map[string]map[string]int64 {
 
 // stream is what the core judges.
 func (g *Gauger) stream(use streams.Use, members map[string]int64) fullness.Stream {
+	fills := ""
+	if use.Short == InMemory {
+		fills = g.heaviest()
+	}
 	return fullness.Stream{
 		Name: use.Name, Bytes: use.Bytes, MostBytes: use.MostBytes, Messages: use.Messages, MostMessages: use.MostMessages,
-		Rolls: use.Rolls, Replicas: g.replicas(use.Replicas), Members: members, Help: help(use),
+		Rolls: use.Rolls, Replicas: g.replicas(use.Replicas), Members: members, Fills: fills, Help: help(use),
 	}
 }
 
@@ -55,6 +59,8 @@ func help(use streams.Use) string {
 		return "revoke members that are none, or " + larger
 	case subjects.Commands:
 		return "delete placements, or " + larger
+	case InMemory:
+		return "make room by " + lessRecords
 	default:
 		return "delete objects and placements, or lower their revisionHistoryLimit; more room gives " + larger
 	}

@@ -61,13 +61,15 @@ type Issuing struct {
 	Issuer enroller.Issuer
 }
 
-// Disk is the room that the hub needs where it stores.
+// Disk is the room that the hub needs where it stores, and for records in memory.
 type Disk struct {
 	// Reserve is below how many free bytes nothing more is accepted: of the file system of an embedded
 	// server, or of what the account of the hub may store. 0: 256 MiB or a fiftieth of what there is,
 	// whichever is less; negative: none. Of inodes the reserve is 1,000 or a fiftieth, and none where that of
 	// bytes is none.
 	Reserve int64
+	// Records is how many bytes of memory all records may take, gauger.DefaultRecords when 0; negative: without limit.
+	Records int64
 	// Statfs looks how much room there is, that of the machine when nil.
 	Statfs disk.Statfs
 }

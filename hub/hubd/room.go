@@ -124,14 +124,6 @@ func (w *warden) room() disk.Room {
 	return room
 }
 
-// tighter is the room of the servers, or that of the records where these alone are short of it.
-func tighter(servers, records disk.Room) disk.Room {
-	if servers.Stopped == "" && !servers.Short() && records.Short() {
-		return records
-	}
-	return servers
-}
-
 // tell logs what is wrong with the room, once, and when it is over.
 func (w *warden) tell(room disk.Room) {
 	told, log := "", w.hub.options.Log

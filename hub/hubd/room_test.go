@@ -295,3 +295,78 @@ func TestAServerOfOthersThatStoppedIsNamed(t *testing.T) {
 		bustest.EventuallyIn(t, time.Minute, func() error { return kept(t, c, "a") })
 	})
 }
+
+// placing asks a hub to keep a placement with an annotation of one letter, which takes little of the stream.
+func placing(t *testing.T, c *bus.Conn, name string, length int) error {
+	t.Helper()
+	placement := fmt.Sprintf(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":%q,"annotations":{"a":%q}},
+		"spec":{"resourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"none"}]}}`, name, strings.Repeat("a", length))
+	request := api.ApplyRequest{Request: "r" + rand.Text(), Documents: []json.RawMessage{json.RawMessage(placement)}}
+	return bus.Request(t.Context(), c, api.VerbApply, request, nil, bus.RequestOptions{})
+}
+
+// unplacing asks a hub to delete one.
+func unplacing(t *testing.T, c *bus.Conn, name string) error {
+	t.Helper()
+	gone := api.DeleteRequest{Request: "r" + rand.Text(), Object: api.ObjectRef{APIVersion: "placement.kubernetes-fleet.io/v1", Kind: api.KindClusterResourcePlacement, Name: name}}
+	return bus.Request(t.Context(), c, api.VerbDelete, gone, nil, bus.RequestOptions{})
+}
+
+// Records that take next to nothing where they are stored are bounded by what they take in memory: beyond seven eighths of that nothing
+// more is stored, and it says what there is, who takes most, and what to do. The fleet is frozen all the same, and what is deleted makes
+// room at once. A hub that begins with more than it may have begins, refuses, and goes on once there is room.
+func TestRecordsTakeSoMuchMemory(t *testing.T) {
+	const limit = 8 << 20
+	running := bustest.Start(t)
+	o := hubd.Options{Now: elsewhen.Now, Fleet: bustest.Fleet, Name: "first", Log: running.Log(), Bus: running.TCP(), Secrets: secrets.Source{Text: bustest.Secrets}, Disk: hubd.Disk{Records: limit}}
+	first := start(t, o)
+	leading(t, first)
+	c := running.Client(t)
+	maps := strings.Repeat(`{"":0},`, 50_000) + "0"
+	override := `{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourceOverride","metadata":{"name":"maps"},"spec":{"clusterResourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"none"}],
+		"policy":{"overrideRules":[{"overrideType":"JSONPatch","jsonPatchOverrides":[{"op":"add","path":"/metadata/x","value":[` + maps + `]}]}]}}}`
+	err := bus.Request(t.Context(), c, api.VerbApply, api.ApplyRequest{Request: "maps", Documents: []json.RawMessage{json.RawMessage(override)}}, nil, bus.RequestOptions{})
+	require.Regexp(t, `^nothing was stored: the memory for records, with 1\d MiB for what is asked, has 0 bytes free of 8\.0 MiB, 1\.0 MiB are kept in reserve: `, noRoom(t, err).Message)
+
+	placed := 0
+	for ; ; placed++ {
+		require.Less(t, placed, limit/(200<<10), "it is refused before that")
+		if err = placing(t, c, fmt.Sprint("heavy", placed), 200<<10); err != nil {
+			break
+		}
+	}
+	require.Greater(t, placed, 10)
+	refused := `^nothing was stored: the memory for records.* has .* free of \d\.0 MiB, .* are kept in reserve: \d+\.\d MiB are in use, most of it by placement \(\d+\.\d MiB in \d+\), .*: ` +
+		`make room by deleting some of them, or start the hub with a larger --records-limit; the hub goes on by itself once there is$`
+	require.Regexp(t, refused, noRoom(t, err).Message)
+	hub := running.Hub(t)
+	stream, err := hub.JS.Stream(t.Context(), hub.Fleet.BucketStream(subjects.State))
+	require.NoError(t, err)
+	require.Less(t, int64(stream.CachedInfo().State.Bytes), int64(limit/16), "which is no room of the stream")
+	require.NoError(t, unplacing(t, c, "heavy0"))
+	bustest.Eventually(t, func() error { return placing(t, c, "again", 100<<10) })
+	first.Stop()
+
+	o.Name, o.Disk.Records = "second", limit/2
+	second := start(t, o)
+	leading(t, second)
+	c = running.Client(t)
+	require.Regexp(t, refused, noRoom(t, placing(t, c, "b", 10)).Message)
+	bustest.Eventually(t, func() error {
+		var status api.FleetStatus
+		err := bus.Request(t.Context(), c, api.VerbStatus, nil, &status, bus.RequestOptions{})
+		if !slices.ContainsFunc(status.Problems, func(p api.Problem) bool { return p.Reason == "NoRoom" && p.Next == "flotilla events stream/records-in-memory" }) ||
+			!slices.ContainsFunc(status.Problems, func(p api.Problem) bool { return p.Object == "stream/records-in-memory" }) {
+			return fmt.Errorf("%+v: %w", status.Problems, err)
+		}
+		return nil
+	})
+	freeze := api.FreezeRequest{Request: "f", Scope: "fleet", Reason: "a flood of placements"}
+	require.NoError(t, bus.Request(t.Context(), c, api.VerbFreeze, freeze, nil, bus.RequestOptions{}))
+	freeze.Request = "u"
+	require.NoError(t, bus.Request(t.Context(), c, api.VerbUnfreeze, freeze, nil, bus.RequestOptions{}))
+	for i := 1; i < placed; i++ {
+		require.NoError(t, unplacing(t, c, fmt.Sprint("heavy", i)))
+	}
+	bustest.Eventually(t, func() error { return placing(t, c, "b", 10) })
+}

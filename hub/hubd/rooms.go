@@ -49,7 +49,7 @@ func (h *Hub) allRooms(s *store.Store) []room {
 	log := h.options.Log
 	upgrades := runner.New(s, runner.Options{Entry: door.NewRuns(s.State), Runs: h.runsOf("runner", "fleet"), Log: log})
 	disruptions := disruptor.New(s, h.disruptorOptions())
-	gauges := gauger.New(s, gauger.Options{Events: disruptions.Uses, Metrics: h.metrics.streams, Log: log})
+	gauges := gauger.New(s, gauger.Options{Records: h.options.Disk.Records, Events: disruptions.Uses, Metrics: h.metrics.streams, Log: log})
 	members := registrar.New(s, registrar.Options{
 		Thresholds: liveness.Thresholds{Timeout: h.options.Policy.MemberTimeout, Grace: h.options.Policy.Grace}, Runs: h.runsOf("registrar", "member"), Log: log,
 	})
@@ -57,7 +57,9 @@ func (h *Hub) allRooms(s *store.Store) []room {
 	entrance.Nodes, entrance.OnNodes, entrance.Uses, entrance.Streams = disruptions.Nodes, disruptions.OnNews, disruptions.Uses, func() []api.Problem {
 		return slices.Concat(gauges.Problems(), h.ways.problems(), h.servers.problems(), h.readProblems(), members.Problems())
 	}
-	entrance.Room = func() disk.Room { return tighter(h.warden.room(), gauges.Room()) }
+	entrance.Rooms = door.Rooms{
+		Room: func() disk.Room { return disk.Tighter(h.warden.room(), gauges.Room()) }, Memory: gauges.Memory,
+	}
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
 	enrolments := enroller.New(s, h.enrollerOptions(disruptions.PurgeMember))
