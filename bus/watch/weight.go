@@ -19,15 +19,20 @@ const (
 	weightOfValue  = 16
 )
 
-// specs is what the keys of specs begin with. Of a spec there is the text, and beside it what rooms make of that.
+// Weigh is about how many bytes of memory the record of a key takes that says so much in JSON. What people applied is there
+// several times: as text, and as each of the rooms decodes that.
+func Weigh(key string, text []byte) int64 {
+	if strings.HasPrefix(key, specs) && !strings.HasPrefix(key, subjects.ObjectSpecs.Prefix()) {
+		return weightOfRecord + 2*weigh(text)
+	}
+	return weightOfRecord + weigh(text)
+}
+
+// specs is what the keys of specs begin with.
 const specs = "spec."
 
-// Weigh is about how many bytes of memory the record of a key takes that says so much in JSON.
-func Weigh(key string, text []byte) int64 {
-	weight := weightOfRecord + int64(len(text))
-	if strings.HasPrefix(key, specs) {
-		weight += int64(len(text))
-	}
+func weigh(text []byte) int64 {
+	weight := int64(len(text))
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':

@@ -12,8 +12,8 @@ import (
 	"flotilla/subjects"
 )
 
-// A text weighs as long as it is, unpacked, that of a spec twice; values weigh what they take once they are decoded, and what looks
-// like some within a text weighs nothing more.
+// A text weighs as long as it is, unpacked, and values what they take once they are decoded, both twice in a spec; what looks like values
+// within a text weighs nothing more.
 func TestWhatARecordWeighs(t *testing.T) {
 	const alone = 1 << 10
 	for text, c := range map[string]struct {
@@ -25,8 +25,8 @@ func TestWhatARecordWeighs(t *testing.T) {
 		`[{"a":[1,2]},"b"]`:    {"schedule.web", alone + 17 + 2*32 + 256 + 2*16},
 		`"{[,\"{[,\\"`:         {"schedule.web", alone + 12},
 		`"{[,\"{[,\`:           {"schedule.web", alone + 10},
-		`{"a":"{[,"}`:          {"spec.placement.web", alone + 2*11 + 256},
-		strings.Repeat(",", 9): {"spec.object.web", alone + 2*9 + 9*16},
+		`{"a":"{[,"}`:          {"spec.placement.web", alone + 2*(11+256)},
+		strings.Repeat(",", 9): {"spec.object.web", alone + 9 + 9*16},
 	} {
 		require.Equal(t, c.want, Weigh(c.key, []byte(text)), text)
 	}

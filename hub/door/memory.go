@@ -83,7 +83,8 @@ func (d *Door) takes(verb string, body []byte) (sum int64) {
 		if table == d.records.Objects {
 			text = document.Metadata // the rest lies elsewhere
 		}
-		sum += max(0, weighSpec(text)-d.store.State.Weights.Of(table.Key(name)))
+		key := table.Key(name)
+		sum += max(0, watch.Weigh(key, text)-d.store.State.Weights.Of(key))
 	}
 	return sum
 }

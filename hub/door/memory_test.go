@@ -86,7 +86,7 @@ func TestWhatIsAskedIsWeighed(t *testing.T) {
 
 	most.Store(little)
 	require.Equal(t, api.CodeNoRoom, h.refuse(many).Code)
-	require.Greater(t, asked.Load(), int64(4_000*(256+2*len(`{"":0},`))))
+	require.Greater(t, asked.Load(), int64(2*4_000*(256+len(`{"":0},`))))
 	_, failure := h.patch(api.ObjectRef{Kind: api.KindClusterResourceOverride, Name: "o"}, `{"spec":{"policy":{"overrideRules":[`+strings.Repeat(`{},`, 1000)+`{}]}}}`)
 	require.NotNil(t, failure)
 	require.Equal(t, api.CodeNoRoom, failure.Code)

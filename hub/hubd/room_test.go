@@ -326,7 +326,7 @@ func TestRecordsTakeSoMuchMemory(t *testing.T) {
 	override := `{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourceOverride","metadata":{"name":"maps"},"spec":{"clusterResourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"none"}],
 		"policy":{"overrideRules":[{"overrideType":"JSONPatch","jsonPatchOverrides":[{"op":"add","path":"/metadata/x","value":[` + maps + `]}]}]}}}`
 	err := bus.Request(t.Context(), c, api.VerbApply, api.ApplyRequest{Request: "maps", Documents: []json.RawMessage{json.RawMessage(override)}}, nil, bus.RequestOptions{})
-	require.Regexp(t, `^nothing was stored: the memory for records, with 1\d MiB for what is asked, has 0 bytes free of 8\.0 MiB, 1\.0 MiB are kept in reserve: `, noRoom(t, err).Message)
+	require.Regexp(t, `^nothing was stored: the memory for records, with 2\d MiB for what is asked, has 0 bytes free of 8\.0 MiB, 1\.0 MiB are kept in reserve: `, noRoom(t, err).Message)
 
 	placed := 0
 	for ; ; placed++ {
@@ -355,7 +355,9 @@ func TestRecordsTakeSoMuchMemory(t *testing.T) {
 	bustest.Eventually(t, func() error {
 		var status api.FleetStatus
 		err := bus.Request(t.Context(), c, api.VerbStatus, nil, &status, bus.RequestOptions{})
-		if !slices.ContainsFunc(status.Problems, func(p api.Problem) bool { return p.Reason == "NoRoom" && p.Next == "flotilla events stream/records-in-memory" }) ||
+		if !slices.ContainsFunc(status.Problems, func(p api.Problem) bool {
+			return p.Reason == "NoRoom" && p.Next == "flotilla events stream/records-in-memory"
+		}) ||
 			!slices.ContainsFunc(status.Problems, func(p api.Problem) bool { return p.Object == "stream/records-in-memory" }) {
 			return fmt.Errorf("%+v: %w", status.Problems, err)
 		}

@@ -69,7 +69,7 @@ func (h *Hub) allRooms(s *store.Store) []room {
 		{"accounts", func(ctx context.Context) error { return h.keepAccounts(ctx, s) }},
 		{"registrar", members.Run},
 		{"scheduler", scheduler.New(s, scheduler.Options{
-			Thresholds: h.thresholds(), Runs: h.runsOf("scheduler", ""), Log: log,
+			Thresholds: h.thresholds(), Full: func() bool { return gauges.Memory(0).Short() }, Runs: h.runsOf("scheduler", ""), Log: log,
 		}).Run},
 		{"renderer", renderer.New(s, renderer.Options{Runs: h.runsOf("renderer", "member"), Log: log}).Run},
 		{"roller", roller.New(s, roller.Options{Bounds: h.options.Policy.Withdrawals, Runs: h.runsOf("roller", ""), Log: log}).Run},

@@ -19,7 +19,7 @@ import (
 // workers is how many placements are decided at once.
 const workers = 4
 
-// behind is when a key is looked at again whose cache was behind.
+// behind is when a key is looked at again whose cache was behind, or for which there was no room.
 const behind = time.Second
 
 // settle is how long changes of members are gathered before placements are decided: many come at once.
@@ -42,6 +42,8 @@ type Options struct {
 	// Pause is the least time between two decisions of one placement that changed properties, or
 	// verdicts alone, ask for; 15 s when 0.
 	Pause time.Duration
+	// Full says that there is no room for what is decided of placements of which nothing is; nil: never.
+	Full func() bool
 	// Runs is told of every key that is looked at; nil tells nobody.
 	Runs func(key string)
 	Log  zerolog.Logger
@@ -68,6 +70,9 @@ type Scheduler struct {
 
 // New returns a scheduler on an open store; it writes nothing before Run.
 func New(store *store.Store, o Options) *Scheduler {
+	if o.Full == nil {
+		o.Full = func() bool { return false }
+	}
 	if o.Pause == 0 {
 		o.Pause = defaultPause
 	}
@@ -144,6 +149,9 @@ func (s *Scheduler) work(ctx context.Context, key string) (time.Time, error) {
 
 // place gathers what a placement depends on, decides, and acts.
 func (s *Scheduler) place(ctx context.Context, name string) (time.Time, error) {
+	if s.isNew(name) && s.options.Full() {
+		return s.store.Now().Add(behind), nil
+	}
 	g, found, err := s.gather(name)
 	if err != nil {
 		return time.Time{}, err
@@ -168,6 +176,13 @@ func (s *Scheduler) place(ctx context.Context, name string) (time.Time, error) {
 		return s.store.Now().Add(behind), err
 	}
 	return plan.Recheck, err
+}
+
+// isNew says that nothing was decided of a placement yet, and that it is to stay. What is decided of one takes many times what it says
+// itself.
+func (s *Scheduler) isNew(name string) bool {
+	spec, _, found := s.records.placements.Get(name)
+	return found && spec.Deleted == nil && s.records.schedules.Revision(name) == 0 && s.records.releases.Revision(name) == 0
 }
 
 func (s *Scheduler) decide(g *gathered) (schedule.Plan, error) {

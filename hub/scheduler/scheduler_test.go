@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -279,6 +280,29 @@ func (h *house) taint(t *testing.T, name string, taints []api.Taint) {
 	require.NoError(t, err)
 	spec.Body = body
 	put(t, h, h.members, name, spec)
+}
+
+// While there is no room nothing is decided of placements that are new; others go on, and so does the deletion of one that waits. With
+// room they are decided.
+func TestNewPlacementsWaitForRoom(t *testing.T) {
+	var full atomic.Bool
+	h := start(t, scheduler.Options{Full: full.Load})
+	h.join(t, "a", nil, nil)
+	h.place(t, "old", "1", 1, withPolicy(nil))
+	h.eventually(t, "old", "a")
+	full.Store(true)
+	h.place(t, "new", "2", 1, withPolicy(nil))
+	gone := metav1.NewTime(elsewhen.Now())
+	deleted := withPolicy(nil)
+	deleted.DeletionTimestamp = &gone
+	h.place(t, "gone", "3", 1, deleted)
+	h.join(t, "b", nil, nil)
+	h.eventually(t, "old", "a", "b")
+	h.eventually(t, "gone")
+	_, _, found := h.schedules.Get("new")
+	require.False(t, found)
+	full.Store(false)
+	h.eventually(t, "new", "a", "b")
 }
 
 func TestDeletionEmptiesAndForgets(t *testing.T) {
