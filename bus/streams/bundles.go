@@ -5,11 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/seal"
+	"flotilla/subjects"
 )
 
 const (
@@ -24,21 +29,71 @@ func (c *Content) BundleLimit() int {
 	return min(bus.MaxContent, int(c.conn.NC.MaxPayload())) - BundleRoom
 }
 
-// PutBundle stores a work, sealed, in one message with the bodies that it carries; storing it again changes nothing.
-// Bodies are those that the caller has at hand, by digest; the others are read. One that is not to be had is left out:
+// PutBundle stores a work, sealed, in one message with the bodies that it carries; one that is stored already stays as it is, and
+// none of its bodies is read. Bodies are those that the caller has at hand, by digest; the others are read. One that is not to be had is left out:
 // whoever needs it asks for it alone, and finds it once it was put again. ErrTooLarge.
 func (c *Content) PutBundle(ctx context.Context, digest string, work *api.Work, bodies map[string][]byte) error {
-	if err := c.putBundle(ctx, digest, work, bodies); err != nil {
+	there := false
+	var err error
+	if reads(work, bodies) {
+		there, err = c.there(ctx, digest)
+	}
+	if err == nil && !there {
+		err = c.putBundle(ctx, digest, work, bodies)
+	}
+	if err != nil {
 		return fmt.Errorf("storing work %s: %w", digest, err)
 	}
 	return nil
 }
 
-func (c *Content) putBundle(ctx context.Context, digest string, work *api.Work, bodies map[string][]byte) error {
+// reads says that bodies have to be read for the bundle of a work.
+func reads(work *api.Work, given map[string][]byte) bool {
+	return slices.ContainsFunc(work.Manifests, func(m api.WorkManifest) bool { return m.Pack == 0 && given[m.Digest] == nil })
+}
+
+// there says that something is stored for a digest, sealed with the secret that seals now. It stays while there is a Hold.
+func (c *Content) there(ctx context.Context, digest string) (bool, error) {
+	subject := c.subject(c.use(digest).At)
+	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.BucketStream(subjects.Content))
+	if err != nil {
+		return false, err
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(subject))
+	if err != nil {
+		return false, err
+	}
+	return info.State.Subjects[subject] > 0, nil
+}
+
+// use is the piece of a digest, which is in use from now on.
+func (c *Content) use(digest string) api.Piece {
 	piece := c.keys.Piece(digest)
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	delete(c.unused, piece.At)
-	c.mu.Unlock()
+	return piece
+}
+
+// Reserve keeps Sweep away from what is stored for a digest, now or later, until release: as Hold does, but others
+// store and sweep meanwhile.
+func (c *Content) Reserve(digest string) (release func()) {
+	defer c.Hold()() // nothing is being removed
+	at := c.use(digest).At
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reserved[at]++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.reserved[at]--; c.reserved[at] == 0 {
+			delete(c.reserved, at)
+		}
+	}
+}
+
+func (c *Content) putBundle(ctx context.Context, digest string, work *api.Work, bodies map[string][]byte) error {
+	piece := c.use(digest)
 	text, err := json.Marshal(work)
 	if err != nil {
 		return err
@@ -72,7 +127,7 @@ func (c *Content) carried(ctx context.Context, work *api.Work, bodies map[string
 	var reading sync.WaitGroup
 	for i, m := range own {
 		if body, given := bodies[m.Digest]; given {
-			carried[i], faults[i] = seal.Seal(c.keys.Piece(m.Digest), body)
+			carried[i], faults[i] = c.seal(m.Digest, body)
 			continue
 		}
 		places <- struct{}{}
@@ -89,14 +144,29 @@ func (c *Content) carried(ctx context.Context, work *api.Work, bodies map[string
 	return carried, errors.Join(faults...)
 }
 
-// sealed is the body of a digest as it is sealed now, also where it is stored as it was before a rotation.
+// sealed is the body of a digest as it is sealed now: as it lies there, or sealed anew where it lies as it was before a rotation.
 func (c *Content) sealed(ctx context.Context, digest string) ([]byte, error) {
-	body, err := c.Get(ctx, digest)
+	stored, body, err := c.get(ctx, digest)
+	c.moved.read.Add(int64(len(stored)))
 	if err != nil {
 		return nil, err
 	}
+	if body.piece.At == c.keys.Piece(digest).At {
+		return stored, nil
+	}
+	return c.seal(digest, body.text)
+}
+
+func (c *Content) seal(digest string, body []byte) ([]byte, error) {
+	c.moved.sealed.Add(int64(len(body)))
 	return seal.Seal(c.keys.Piece(digest), body)
 }
+
+// moved counts the bytes of bodies that were read, and those that were sealed, for bundles.
+type moved struct{ read, sealed atomic.Int64 }
+
+// Moved are how many bytes of bodies were read, and how many were sealed, for bundles that were stored.
+func (c *Content) Moved() (read, sealed int64) { return c.moved.read.Load(), c.moved.sealed.Load() }
 
 // Work reads the work of a digest, sealed with whichever secret. ErrNotFound, ErrCorrupt.
 func (c *Content) Work(ctx context.Context, digest string) (api.Work, error) {

@@ -36,11 +36,15 @@ type Content struct {
 	mu     sync.Mutex
 	unused map[string]time.Time // places of pieces no root named, since when
 	idle   idle
+	// reserved are places that somebody is about to refer to, and how often.
+	reserved map[string]int
+
+	moved moved
 }
 
 // NewContent returns the content store of the connection's fleet, sealed with keys.
 func NewContent(c *bus.Conn, keys *seal.Keyring) *Content {
-	return &Content{conn: c, keys: keys, unused: map[string]time.Time{}, idle: newIdle()}
+	return &Content{conn: c, keys: keys, unused: map[string]time.Time{}, idle: newIdle(), reserved: map[string]int{}}
 }
 
 // Hold keeps Sweep away from the first Put until what refers to it is committed; call release then.
@@ -55,10 +59,7 @@ func (c *Content) Put(ctx context.Context, digest string, body []byte) error {
 	if len(body) > bus.MaxContent {
 		return fmt.Errorf("content %s: %w: %d bytes, at most %d", digest, bus.ErrTooLarge, len(body), bus.MaxContent)
 	}
-	piece := c.keys.Piece(digest)
-	c.mu.Lock()
-	delete(c.unused, piece.At)
-	c.mu.Unlock()
+	piece := c.use(digest)
 	sealed, err := seal.Seal(piece, body)
 	if err != nil {
 		return fmt.Errorf("sealing content %s: %w", digest, err)
@@ -71,30 +72,42 @@ func (c *Content) Put(ctx context.Context, digest string, body []byte) error {
 
 // Get reads and opens the body of a digest, sealed with whichever secret. ErrNotFound, ErrCorrupt.
 func (c *Content) Get(ctx context.Context, digest string) ([]byte, error) {
+	_, body, err := c.get(ctx, digest)
+	return body.text, err
+}
+
+// opened is a body, and the piece that it was.
+type opened struct {
+	piece api.Piece
+	text  []byte
+}
+
+// get is Get, with the body as it is stored too.
+func (c *Content) get(ctx context.Context, digest string) (stored []byte, body opened, err error) {
 	var missing error
 	for _, piece := range c.keys.Pieces(digest) {
-		body, err := c.getPiece(ctx, piece)
+		stored, text, err := c.getPiece(ctx, piece)
 		if err == nil {
-			return body, nil
+			return stored, opened{piece, text}, nil
 		}
 		if !errors.Is(err, bus.ErrNotFound) {
-			return nil, fmt.Errorf("reading content %s: %w", digest, err)
+			return nil, opened{}, fmt.Errorf("reading content %s: %w", digest, err)
 		}
 		missing = err
 	}
-	return nil, fmt.Errorf("reading content %s: %w", digest, missing)
+	return nil, opened{}, fmt.Errorf("reading content %s: %w", digest, missing)
 }
 
-func (c *Content) getPiece(ctx context.Context, piece api.Piece) ([]byte, error) {
-	stored, err := bus.ReadSealed(ctx, c.conn, piece.At, c.conn.Found)
+func (c *Content) getPiece(ctx context.Context, piece api.Piece) (stored, body []byte, err error) {
+	stored, err = bus.ReadSealed(ctx, c.conn, piece.At, c.conn.Found)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	body, err := seal.Open(piece, stored, bus.MaxContent)
+	body, err = seal.Open(piece, stored, bus.MaxContent)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", bus.ErrCorrupt, err)
+		return nil, nil, fmt.Errorf("%w: %w", bus.ErrCorrupt, err)
 	}
-	return body, nil
+	return stored, body, nil
 }
 
 // Roots are the digests of all that something refers to, and whether all of it is sealed with the secret that seals now:
@@ -194,6 +207,9 @@ func (c *Content) expired(all listing, roots Roots, now time.Time, soon bool) ([
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for at := range c.reserved {
+		used[at] = true
+	}
 	c.idle.count(used, all, now)
 	unused := map[string]time.Time{}
 	var out []string

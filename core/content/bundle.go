@@ -29,8 +29,16 @@ type Plan struct {
 	Limit int
 	// Size is how long a body is at most.
 	Size func(api.Manifest) int
-	// Earlier are works that readers may have, of which the best is built upon.
-	Earlier []Earlier
+	// Earlier are bundles that readers may have: of each snapshot of before those that carry what it held, none of which names
+	// others. Those of the snapshot that saves most are built upon.
+	Earlier [][]Earlier
+	// Apart is from how many bytes on what a work carries, which names other bundles, lies in bundles of its own: what is cut
+	// next is built upon them, and works that carry the same share them. 0 is never.
+	Apart int
+	// Shared says of a body that other works carry it too: such bodies lie in bundles of their own from Apart bytes on.
+	Shared func(digest string) bool
+	// Spare is how many bytes may be carried anew so that works name fewer bundles. What is carried so is taken off.
+	Spare int
 }
 
 const (
@@ -39,16 +47,17 @@ const (
 	// worthwhile is from how many bytes on a bundle is built upon an earlier one: below, a member that has none would ask
 	// twice for what fits well into one message.
 	worthwhile = 4 << 10
+	// mostUpon is how many bundles a work is built upon at most, beside those that its bodies need in any case; beyond it those
+	// that save least are left out, down to fewUpon, as far as there is Spare.
+	mostUpon = 8
+	fewUpon  = 4
 )
 
 // Bundles are those that hold manifests, the work last. The work carries all bodies, unless an earlier one has most of
 // them, or they do not fit into one message: then those before it carry what does not. Equal manifests give equal bundles
 // where there is nothing earlier.
 func (p *Plan) Bundles(manifests []api.Manifest) ([]Bundle, error) {
-	if base := p.base(manifests); base != nil {
-		return p.Upon([]Earlier{*base}, manifests)
-	}
-	return p.Upon(nil, manifests)
+	return p.Upon(p.base(manifests), manifests)
 }
 
 // Upon are the bundles that hold manifests and carry what those of earlier works do not, the work last.
@@ -62,14 +71,19 @@ func (p *Plan) Upon(earlier []Earlier, manifests []api.Manifest) ([]Bundle, erro
 	for i := range manifests {
 		head += room(&manifests[i])
 	}
-	for len(rest) > 0 && head+p.bodies(rest) > p.Limit {
-		part := rest[:p.fitting(rest)]
+	shared, rest := p.shared(rest)
+	for len(shared) > 0 || p.heavy(head, rest, packs) {
+		from := &shared
+		if len(shared) == 0 {
+			from = &rest
+		}
+		part := (*from)[:p.fitting(*from)]
 		bundle, err := p.bundle(part, nil)
 		if err != nil {
 			return nil, err
 		}
 		out, packs = append(out, bundle), append(packs, Earlier{Work: bundle.Digest, Manifests: part})
-		rest = rest[len(part):]
+		*from = (*from)[len(part):]
 	}
 	work, err := p.bundle(manifests, packs)
 	return append(out, work), err
@@ -96,17 +110,31 @@ func Carriers(digest string, work *api.Work) []Earlier {
 	return out
 }
 
-// base is the earlier work that saves most, nil when none saves half of what is to be stored, or of a message.
-func (p *Plan) base(manifests []api.Manifest) *Earlier {
-	var best *Earlier
-	all, most := p.bodies(manifests), 0
-	for i := range p.Earlier {
-		rest := p.bodies(lacking(manifests, &p.Earlier[i]))
-		if saved := all - rest; saved >= worthwhile && saved >= min(rest, p.Limit/2) && saved > most {
-			best, most = &p.Earlier[i], saved
+// heavy says that a work is not to carry what is left: that does not fit, or lies apart.
+func (p *Plan) heavy(head int, rest []api.Manifest, packs []Earlier) bool {
+	if len(rest) == 0 {
+		return false
+	}
+	bytes := p.bodies(rest)
+	return head+bytes > p.Limit || p.Apart > 0 && len(packs) > 0 && bytes >= p.Apart
+}
+
+// shared splits manifests into those whose bodies lie apart because other works carry them too, and the others.
+func (p *Plan) shared(manifests []api.Manifest) (shared, others []api.Manifest) {
+	if p.Shared == nil {
+		return nil, manifests
+	}
+	for i := range manifests {
+		if p.Shared(manifests[i].Digest) {
+			shared = append(shared, manifests[i])
+		} else {
+			others = append(others, manifests[i])
 		}
 	}
-	return best
+	if p.bodies(shared) < p.Apart {
+		return nil, manifests
+	}
+	return shared, others
 }
 
 func (p *Plan) bodies(manifests []api.Manifest) (bytes int) {

@@ -31,7 +31,11 @@ func sized(text string) (manifests []api.Manifest, sizes map[string]int) {
 }
 
 func planOf(limit int, sizes map[string]int, earlier ...content.Earlier) *content.Plan {
-	return &content.Plan{Keys: keys, Limit: limit, Size: func(m api.Manifest) int { return sizes[m.Digest] }, Earlier: earlier}
+	plan := &content.Plan{Keys: keys, Limit: limit, Size: func(m api.Manifest) int { return sizes[m.Digest] }}
+	for _, one := range earlier {
+		plan.Earlier = append(plan.Earlier, []content.Earlier{one})
+	}
+	return plan
 }
 
 // laid says which bodies each bundle carries, and of which packs it is the head.
@@ -77,7 +81,7 @@ func TestBundles(t *testing.T) {
 		maps.Copy(sizes, after)
 		p := planOf(mib, sizes)
 		if c.earlier != "" {
-			p.Earlier = []content.Earlier{{Work: "stored", Manifests: before}}
+			p.Earlier = [][]content.Earlier{{{Work: "stored", Manifests: before}}}
 		}
 		bundles, err := p.Bundles(now)
 		require.NoError(t, err)

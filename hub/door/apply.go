@@ -84,6 +84,9 @@ func (d *Door) applyRead(ctx context.Context, request *api.ApplyRequest, documen
 	}
 	if request.DryRun {
 		f.Foresee(d.view.Evicted, d.view.Drained)
+		if err := f.LayOut(ctx); err != nil {
+			return nil, err
+		}
 	} else if err := f.Commit(ctx); err != nil {
 		return nil, fmt.Errorf("applying: %w", err)
 	}

@@ -101,10 +101,10 @@ func TestALargePlacementIsSplit(t *testing.T) {
 	h.apply(web)
 	s := h.snapshots("web")[0]
 	work, small := h.bundled(&s)
-	require.Len(t, s.Packs, 1)
-	require.Less(t, small, 1<<20)
+	require.Len(t, s.Packs, 2, "what is left does not lie in the work, so that others are built upon it")
+	require.Less(t, small, 64<<10)
 	packs := map[int][][]byte{}
-	for i, digest := range []string{s.Work, s.Packs[0]} {
+	for i, digest := range append([]string{s.Work}, s.Packs...) {
 		bundle, err := h.store.Content.Raw(bustest.Context(t), h.store.Keys.Piece(digest).At)
 		require.NoError(t, err)
 		_, packs[i], err = seal.Unbundle(bundle)
@@ -114,5 +114,25 @@ func TestALargePlacementIsSplit(t *testing.T) {
 	for _, m := range work.Manifests {
 		_, err := seal.Open(m.Piece, packs[m.Pack][m.Frame], bus.MaxContent)
 		require.NoError(t, err, m.ObjectRef)
+	}
+}
+
+// whole holds that every body of a snapshot is found where its work says.
+func (h *house) whole(s *api.Snapshot) {
+	h.t.Helper()
+	work, _ := h.bundled(s)
+	packs := [][][]byte{}
+	for _, digest := range append([]string{s.Work}, s.Packs...) {
+		bundle, err := h.store.Content.Raw(bustest.Context(h.t), h.store.Keys.Piece(digest).At)
+		require.NoError(h.t, err)
+		_, bodies, err := seal.Unbundle(bundle)
+		require.NoError(h.t, err)
+		packs = append(packs, bodies)
+	}
+	require.Len(h.t, work.Manifests, len(s.Manifests))
+	for i, m := range work.Manifests {
+		require.Equal(h.t, s.Manifests[i], m.Manifest)
+		_, err := seal.Open(m.Piece, packs[m.Pack][m.Frame], bus.MaxContent)
+		require.NoError(h.t, err, m.ObjectRef)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/loop"
 	"flotilla/core/api"
+	"flotilla/hub/door/bundles"
 )
 
 // tries bounds how often a write is decided again after the records changed under it, and conflictPause is what is waited before.
@@ -86,39 +87,65 @@ func prepared[Q any, R any](d *Door, turn loop.Turn, lane func(context.Context, 
 		if first, found := d.answers.get(id); found {
 			return first, nil
 		}
-		decide := prepare(ctx, &request)
-		if err := turn.Take(ctx); err != nil {
-			return nil, err
-		}
-		defer turn.Leave()
-		if first, found := d.answers.get(id); found {
-			return first, nil
-		}
-		if !d.store.State.Synced() { // it was, before this one waited for others
-			return nil, unavailable(bus.ErrNotSynced)
-		}
-		if failure := roomStill(ctx); failure != nil {
-			return nil, failure
-		}
-		var answer R
-		for try := range tries {
-			if try > 0 {
-				loop.Pause(ctx, conflictPause)
+		ahead := &bundles.Ahead{}
+		defer ahead.Free()
+		ctx = ahead.In(ctx)
+		for {
+			answer, err := inTurn(ctx, d, turn, by, id, prepare(ctx, &request))
+			if !errors.Is(err, bundles.ErrLater) {
+				return answer, err
 			}
-			current, refusal := d.users.While(ctx, by)
-			if refusal != nil {
-				return nil, refusal
-			}
-			if answer, err = decide(current); !errors.Is(err, bus.ErrConflict) {
-				break
+			if err := d.storeAhead(ctx, by, ahead); err != nil {
+				return nil, translate(err)
 			}
 		}
-		if err != nil {
-			return nil, translate(err)
-		}
-		d.answers.keep(id, answer)
-		return answer, nil
 	}
+}
+
+// storeAhead does what a request has to do before its turn, one of a person at a time.
+func (d *Door) storeAhead(ctx context.Context, by api.Caller, ahead *bundles.Ahead) error {
+	leave, err := d.desk.Storing.Take(ctx, by.Name)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return ahead.Do(ctx)
+}
+
+// inTurn decides in a turn, unless that was decided meanwhile.
+func inTurn[R any](ctx context.Context, d *Door, turn loop.Turn, by api.Caller, id string, decide func(context.Context) (R, error)) (any, error) {
+	if err := turn.Take(ctx); err != nil {
+		return nil, err
+	}
+	defer turn.Leave()
+	if first, found := d.answers.get(id); found {
+		return first, nil
+	}
+	if !d.store.State.Synced() { // it was, before this one waited for others
+		return nil, unavailable(bus.ErrNotSynced)
+	}
+	if failure := roomStill(ctx); failure != nil {
+		return nil, failure
+	}
+	var answer R
+	var err error
+	for try := range tries {
+		if try > 0 {
+			loop.Pause(ctx, conflictPause)
+		}
+		current, refusal := d.users.While(ctx, by)
+		if refusal != nil {
+			return nil, refusal
+		}
+		if answer, err = decide(current); !errors.Is(err, bus.ErrConflict) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, translate(err)
+	}
+	d.answers.keep(id, answer)
+	return answer, nil
 }
 
 // open reads a request and notes in it who sent it; it refuses while the records are not synchronised.

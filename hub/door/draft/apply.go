@@ -3,7 +3,6 @@ package draft
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"flotilla/bus"
 	"flotilla/bus/store"
@@ -55,6 +54,7 @@ func (f *Draft) Apply(ctx context.Context, read *Documents) error {
 		return err
 	}
 	f.crowd.Several = len(read.Merged) > 1 && !f.Set.Prune // what a person sent, and may send in parts
+	f.layout.Bounded = f.crowd.Several || len(f.placements) > 0
 	if err := f.cut(); err != nil {
 		return err
 	}
@@ -69,6 +69,9 @@ func (f *Draft) Commit(ctx context.Context) (err error) {
 	if len(f.ops) == 0 {
 		return nil
 	}
+	if err := f.LayOut(ctx); err != nil {
+		return err
+	}
 	if len(f.ops) > maxOps {
 		if err := store.Check(f.ops...); err != nil { // no batch is stored before one that cannot be
 			return err
@@ -77,17 +80,8 @@ func (f *Draft) Commit(ctx context.Context) (err error) {
 	f.noteDeletions()
 	release := d.store.Content.Hold()
 	defer release()
-	given := make(map[string][]byte, len(f.bodies))
-	for _, one := range f.bodies {
-		given[one.digest] = one.body
-		if err := d.store.Content.Put(ctx, one.digest, one.body); err != nil {
-			return fmt.Errorf("storing content: %w", err)
-		}
-	}
-	for _, bundle := range f.layout.Bundles() {
-		if err := d.store.Content.PutBundle(ctx, bundle.Digest, &bundle.Work, given); err != nil {
-			return err
-		}
+	if err := f.layout.Store(ctx, f.bodies); err != nil {
+		return err
 	}
 	stored, err := f.beforeFreezes(ctx)
 	if err != nil {
@@ -122,6 +116,10 @@ func (f *Draft) Commit(ctx context.Context) (err error) {
 	}
 	return nil
 }
+
+// LayOut works out what holds the snapshots of the draft, and whether that is too much. The error of it, and of Commit, may be
+// bundles.ErrLater.
+func (f *Draft) LayOut(ctx context.Context) error { return f.layout.Lay(ctx, f.bodies) }
 
 // settle notes whether snapshots may lack something once the draft is stored, or was in part.
 func (f *Draft) settle(err error) {

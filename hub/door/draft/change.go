@@ -233,12 +233,12 @@ func (f *Draft) remember(doc *Document, next *api.Spec) {
 		f.placements[p.Key()] = p
 	}
 	if doc.IsContent() {
-		f.bodies = append(f.bodies, sealable{next.Digest, doc.object.Body})
+		f.bodies[next.Digest] = doc.object.Body
 		if next.Manifest != "" {
-			f.bodies = append(f.bodies, sealable{next.Manifest, doc.object.Manifest})
+			f.bodies[next.Manifest] = doc.object.Manifest
 		}
 		for i := range next.Wrapped {
-			f.bodies = append(f.bodies, sealable{next.Wrapped[i].Digest, doc.object.Wrapped[i]})
+			f.bodies[next.Wrapped[i].Digest] = doc.object.Wrapped[i]
 		}
 		f.index.Set(*next)
 		f.touched = true

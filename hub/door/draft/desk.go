@@ -16,6 +16,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/guard"
+	"flotilla/hub/door/bundles"
 	"flotilla/hub/door/crowds"
 	"flotilla/hub/door/records"
 	"flotilla/subjects"
@@ -43,12 +44,15 @@ type Desk struct {
 	loop.Turn
 	// Freezing is held, in a turn, while a freeze is written, and while a deletion is that no freeze forbids.
 	Freezing loop.Turn
+	// Storing are the lanes in which people have content stored before the turn.
+	Storing loop.Lanes
 
 	store   *store.Store
 	records *records.Tables
 	shelf   *records.Shelf
 	crowds  *crowds.Crowds
 	looks   *crowds.Looks
+	stacks  *bundles.Stacks
 	options Options
 	// behind says that something that changed may be missing in snapshots.
 	behind atomic.Bool
@@ -59,8 +63,8 @@ type Desk struct {
 // NewDesk returns a desk on the records of a store.
 func NewDesk(leader *store.Store, tables *records.Tables, o Options) *Desk {
 	d := &Desk{
-		Turn: loop.NewTurn(), Freezing: loop.NewTurn(),
-		store: leader, records: tables, shelf: records.NewShelf(tables.Objects, o.SkippedNamespaces), crowds: crowds.New(tables), looks: crowds.NewLooks(tables), options: o,
+		Turn: loop.NewTurn(), Freezing: loop.NewTurn(), Storing: loop.Lanes{Wide: 1},
+		store: leader, records: tables, shelf: records.NewShelf(tables.Objects, o.SkippedNamespaces), crowds: crowds.New(tables), looks: crowds.NewLooks(tables), stacks: bundles.NewStacks(leader.Content), options: o,
 	}
 	d.behind.Store(true)
 	return d
@@ -73,11 +77,11 @@ func Door() api.Caller { return api.Caller{Name: "door", Role: api.RoleAdmin} }
 func (d *Desk) New(by api.Caller, request string) *Draft {
 	f := &Draft{
 		desk: d, records: d.records, by: by, request: request, now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)),
-		batch:     batch{written: map[int]int{}, erased: map[int]api.ObjectRef{}},
+		batch:     batch{bodies: map[string][]byte{}, written: map[int]int{}, erased: map[int]api.ObjectRef{}},
 		selection: selection{index: d.shelf.Current(), placements: map[string]*api.Placement{}, named: map[string]struct{}{}, cuts: map[string]*api.Snapshot{}, ended: map[string]*api.Pin{}, crowd: crowds.Draft{Crowds: d.crowds}},
 		going:     map[api.ObjectRef]bool{},
 	}
-	f.layout.Plan = content.Plan{Keys: d.store.Keys, Limit: d.store.Content.BundleLimit(), Size: f.sizeOf}
+	f.layout.Stacks, f.layout.Plan = d.stacks, content.Plan{Keys: d.store.Keys, Limit: d.store.Content.BundleLimit(), Size: f.sizeOf}
 	return f
 }
 

@@ -17,12 +17,6 @@ import (
 	"flotilla/hub/door/records"
 )
 
-// sealable is a body to be stored, sealed, for its digest.
-type sealable struct {
-	digest string
-	body   []byte
-}
-
 // Draft is everything one request would change. It is filled by deciding and then committed, or, on a
 // dry run, only shown.
 type Draft struct {
@@ -55,8 +49,9 @@ type Draft struct {
 
 // batch is what a draft stores and tells.
 type batch struct {
-	ops    []store.Op
-	bodies []sealable
+	ops []store.Op
+	// bodies are to be stored, sealed, for their digests.
+	bodies map[string][]byte
 	// layout makes works whose bodies are stored, or among bodies.
 	layout bundles.Layout
 	events []api.Audit

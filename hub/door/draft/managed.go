@@ -67,7 +67,7 @@ func (f *Draft) keepManaged(doc *Document, next, stored *api.Spec) error {
 		return nil
 	}
 	next.SealedManaged = f.desk.store.Keys.Digest(text)
-	f.bodies = append(f.bodies, sealable{next.SealedManaged, text})
+	f.bodies[next.SealedManaged] = text
 	return nil
 }
 

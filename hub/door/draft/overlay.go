@@ -56,7 +56,7 @@ func (f *Draft) keepOverlay(doc *Document, next *api.Spec) error {
 		return nil
 	}
 	next.SealedOverlay = f.desk.store.Keys.Digest(text)
-	f.bodies = append(f.bodies, sealable{next.SealedOverlay, text})
+	f.bodies[next.SealedOverlay] = text
 	return nil
 }
 

@@ -33,7 +33,7 @@ func (f *Draft) sealValues(doc *Document, tree map[string]any, next *api.Spec) e
 		return err
 	}
 	next.Size, next.Digest = len(whole), f.desk.store.Keys.Digest(whole)
-	f.bodies = append(f.bodies, sealable{next.Digest, whole})
+	f.bodies[next.Digest] = whole
 	return nil
 }
 

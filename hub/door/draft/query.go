@@ -45,11 +45,4 @@ func (f *Draft) Index() *content.Index { return f.index }
 func (f *Draft) Now() metav1.Time { return f.now }
 
 // Body is a body that would be stored under a digest, nil for one that would not.
-func (f *Draft) Body(digest string) []byte {
-	for i := range f.bodies {
-		if f.bodies[i].digest == digest {
-			return f.bodies[i].body
-		}
-	}
-	return nil
-}
+func (f *Draft) Body(digest string) []byte { return f.bodies[digest] }

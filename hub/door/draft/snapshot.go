@@ -66,9 +66,7 @@ func (f *Draft) CutAs(p *api.Placement, next api.Snapshot) error {
 func (f *Draft) cutAs(p *api.Placement, next api.Snapshot, broken map[string]int64) error {
 	kept := f.records.Snapshots.Group(p.Key())
 	if f.Planning == nil {
-		if err := f.layout.Lay(&next, kept); err != nil {
-			return fmt.Errorf("cutting a snapshot of %s: %w", p.Key(), err)
-		}
+		f.layout.Add(&next, kept)
 	} else if !bundles.Known(&next, kept) {
 		next.Work = "planned" // of no work that is there
 	}

@@ -1,0 +1,91 @@
+package door_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus/bustest"
+	"flotilla/hub/door"
+)
+
+// moves is how many bytes of bodies something has read, and sealed, for bundles.
+func (h *house) moves(do func()) (read, sealed int) {
+	h.t.Helper()
+	readBefore, sealedBefore := h.store.Content.Moved()
+	do()
+	readAfter, sealedAfter := h.store.Content.Moved()
+	return int(readAfter - readBefore), int(sealedAfter - sealedBefore)
+}
+
+// crowd are placements that select a large namespace and something of their own, so that no two select alike.
+func (h *house) crowd(placements, objects, bytes int) {
+	h.t.Helper()
+	h.apply(shopNamespace)
+	for i := range objects {
+		h.apply(config(fmt.Sprintf("c%02d", i), bustest.Noise(bytes*3/4)))
+	}
+	for i := range placements {
+		h.apply(fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: own%d}}`, i), crowdOf(i))
+	}
+}
+
+func crowdOf(i int) string {
+	return fmt.Sprintf(`{apiVersion: placement.kubernetes-fleet.io/v1, kind: ClusterResourcePlacement, metadata: {name: p%d}, spec: {
+	  resourceSelectors: [{group: "", version: v1, kind: Namespace, name: shop}, {group: "", version: v1, kind: Namespace, name: own%d}], policy: {placementType: PickAll}}}`, i, i)
+}
+
+// What one object costs that changes is about that object, however much the placements hold that select it: what is stored is neither
+// read nor sealed again, also by a hub that has just begun to lead (H55).
+func TestAChangeCostsWhatChanged(t *testing.T) {
+	h := closed(t)
+	stop := h.run(door.Options{})
+	const placements, objects, bytes = 3, 14, 600 << 10
+	h.crowd(placements, objects, bytes)
+	require.NotEmpty(t, h.snapshots("p0")[0].Packs, "it does not fit into one message")
+
+	large := bustest.Noise(bytes * 3 / 4)
+	read, sealed := h.moves(func() { h.apply(config("c03", large)) })
+	require.Zero(t, read)
+	require.Less(t, sealed, 2*bytes, "once for all placements")
+	for i := range 25 {
+		read, sealed = h.moves(func() { h.apply(config("c05", fmt.Sprint("small ", i))) })
+		require.Zero(t, read)
+		require.Less(t, sealed, placements*1<<10)
+	}
+	read, sealed = h.moves(func() { h.apply(config("c06", "small")) })
+	require.Less(t, read, placements*1<<10, "what changed before lies in no bundle that is built upon")
+	require.Less(t, sealed, placements*1<<10)
+
+	stop()
+	h.run(door.Options{})
+	read, sealed = h.moves(func() { h.apply(config("c07", "small")) })
+	require.Less(t, read, placements*1<<10, "this door has to find out what is stored")
+	require.Less(t, sealed, placements*1<<10)
+	read, sealed = h.moves(func() { h.apply(config("c07", bustest.Noise(bytes*3/4))) })
+	require.Less(t, read, placements*1<<10)
+	require.Less(t, sealed, 2*bytes)
+
+	for i := range placements {
+		s := h.snapshots(fmt.Sprint("p", i))
+		h.whole(&s[len(s)-1])
+	}
+}
+
+// Works name few bundles, however often what they hold changes: the smallest are joined, which costs what they hold.
+func TestWorksNameFewBundles(t *testing.T) {
+	h := open(t, door.Options{})
+	const objects, bytes = 12, 80 << 10
+	h.crowd(1, objects, bytes)
+	read := 0
+	for i := range 30 {
+		more, sealed := h.moves(func() { h.apply(config(fmt.Sprintf("c%02d", i%objects), bustest.Noise(bytes*3/4))) })
+		read += more
+		require.LessOrEqual(t, sealed, bytes+bytes/8)
+		s := h.snapshots("p0")
+		require.LessOrEqual(t, len(s[len(s)-1].Packs), 9)
+		h.whole(&s[len(s)-1])
+	}
+	require.Less(t, read, 30*2*bytes)
+}

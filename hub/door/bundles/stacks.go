@@ -1,0 +1,126 @@
+package bundles
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
+	"flotilla/core/api"
+	"flotilla/core/content"
+)
+
+const (
+	// mostKnown is how many bodies a hub remembers the places of: those of all placements of one namespace, twice.
+	mostKnown = 600_000
+	// readsAtOnce is how many works are read at a time.
+	readsAtOnce = 4
+)
+
+// Stacks remember, of works that name others, which bodies those carry: it is read from the work once, and not where this hub
+// laid it out. Its methods may be called from any goroutine.
+type Stacks struct {
+	content *streams.Content
+
+	mu    sync.Mutex
+	by    map[string][]pack // by the digest of the work
+	known int               // bodies in all
+}
+
+// pack is a bundle that another work names, and the digests of the bodies that it carries, in their order; empty where it is not known.
+type pack struct {
+	work   string
+	bodies []string
+}
+
+// NewStacks returns stacks of works that are stored.
+func NewStacks(stored *streams.Content) *Stacks {
+	return &Stacks{content: stored, by: map[string][]pack{}}
+}
+
+// stackOf are the bundles that a work names, with what it knows of them.
+func stackOf(digest string, work *api.Work) (stack []pack) {
+	for _, carrier := range content.Carriers(digest, work)[1:] {
+		one := pack{work: carrier.Work, bodies: make([]string, len(carrier.Manifests))}
+		for i := range carrier.Manifests {
+			one.bodies[i] = carrier.Manifests[i].Digest
+		}
+		stack = append(stack, one)
+	}
+	return stack
+}
+
+func earlierOf(stack []pack) (out []content.Earlier) {
+	for _, one := range stack {
+		carrier := content.Earlier{Work: one.work, Manifests: make([]api.Manifest, len(one.bodies))}
+		for i, digest := range one.bodies {
+			carrier.Manifests[i].Digest = digest
+		}
+		out = append(out, carrier)
+	}
+	return out
+}
+
+// of are the bundles that carry what snapshots held: those without packs, and those that are known.
+func (s *Stacks) of(kept []store.Entry[api.Snapshot]) (out [][]content.Earlier) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range kept {
+		one := &kept[i].Value
+		if len(one.Packs) == 0 {
+			out = append(out, []content.Earlier{{Work: one.Work, Manifests: one.Manifests}})
+		} else if stack := s.by[one.Work]; len(stack) > 0 {
+			out = append(out, earlierOf(stack))
+		}
+	}
+	return out
+}
+
+func (s *Stacks) knows(work string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, known := s.by[work]
+	return known
+}
+
+// note remembers what a work names. What is forgotten for it is read again when it is needed.
+func (s *Stacks) note(work string, stack []pack) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.by[work]; known {
+		return
+	}
+	if s.known > mostKnown {
+		clear(s.by)
+		s.known = 0
+	}
+	s.by[work] = stack
+	for i := range stack {
+		s.known += len(stack[i].bodies)
+	}
+}
+
+// read reads works, of which nothing is built upon those that are lost.
+func (s *Stacks) read(ctx context.Context, works []string) error {
+	faults, places := make([]error, len(works)), make(chan struct{}, readsAtOnce)
+	var reading sync.WaitGroup
+	for i, digest := range works {
+		places <- struct{}{}
+		reading.Go(func() {
+			defer func() { <-places }()
+			work, err := s.content.Work(ctx, digest)
+			switch {
+			case err == nil:
+				s.note(digest, stackOf(digest, &work))
+			case errors.Is(err, bus.ErrNotFound), errors.Is(err, bus.ErrCorrupt):
+				s.note(digest, nil)
+			default:
+				faults[i] = err
+			}
+		})
+	}
+	reading.Wait()
+	return errors.Join(faults...)
+}
