@@ -114,7 +114,7 @@ func (h *hub) bundled(generation int64, earlier *content.Earlier, texts ...strin
 	h.t.Helper()
 	plan := content.Plan{Keys: h.store.Keys, Limit: h.store.Content.BundleLimit(), Size: func(api.Manifest) int { return 8 << 10 }}
 	if earlier != nil {
-		plan.Earlier = []content.Earlier{*earlier}
+		plan.Earlier = [][]content.Earlier{{*earlier}}
 	}
 	var manifests []api.Manifest
 	for _, text := range texts {

@@ -174,6 +174,15 @@ func (c *Content) Work(ctx context.Context, digest string) (api.Work, error) {
 	return work, err
 }
 
+// Bundled is Work, with how many bytes the bodies have at least that its bundle carries.
+func (c *Content) Bundled(ctx context.Context, digest string) (work api.Work, carried int, err error) {
+	work, bodies, err := c.work(ctx, digest)
+	for _, body := range bodies {
+		carried += max(0, len(body)-seal.Overhead)
+	}
+	return work, carried, err
+}
+
 // work reads the work of a digest, and the bodies that its bundle carries, as they are sealed.
 func (c *Content) work(ctx context.Context, digest string) (work api.Work, bodies [][]byte, err error) {
 	missing := bus.ErrNotFound

@@ -220,3 +220,50 @@ func TestAWorkUponAnother(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"b", "c + earlier + earlier + part 0"}, laid(parts), "what does not fit lies in parts of its own")
 }
+
+// A work is built upon as few bundles as its bodies need and a few more: where there are more, the smallest are carried anew, as far as
+// there are bytes to spare. What it carries itself is little where it names others.
+func TestAWorkIsBuiltUponFewBundles(t *testing.T) {
+	manifests, sizes := sized("big:900000")
+	stack := []content.Earlier{{Work: "big", Manifests: manifests}}
+	for i := range 11 {
+		more, bytes := sized(fmt.Sprintf("s%d:%d", i, 100_000+i))
+		maps.Copy(sizes, bytes)
+		manifests = append(manifests, more...)
+		stack = append(stack, content.Earlier{Work: more[0].Name, Manifests: more})
+	}
+	changed, bytes := sized("new:100 large:90000")
+	maps.Copy(sizes, bytes)
+	upon := func(spare, layers int, more ...api.Manifest) (packs []string, own int) {
+		plan := planOf(1<<20, sizes)
+		plan.Apart, plan.Spare, plan.Earlier = 64<<10, spare, [][]content.Earlier{stack[:layers]}
+		made, err := plan.Bundles(append(manifests[:layers:layers], more...))
+		require.NoError(t, err)
+		work := made[len(made)-1].Work
+		for _, p := range work.Packs {
+			packs = append(packs, p.Digest)
+		}
+		for _, m := range work.Manifests {
+			if m.Pack == 0 {
+				own += sizes[m.Digest]
+			}
+		}
+		return packs, own
+	}
+	packs, own := upon(1<<30, 11, changed[0])
+	require.Len(t, packs, 11)
+	require.Equal(t, 100, own)
+	packs, own = upon(1<<30, 11, changed[1])
+	require.Len(t, packs, 12, "what is new is much")
+	require.Zero(t, own)
+	packs, own = upon(1<<30, 12, changed[0])
+	require.Len(t, packs, 3+4+1)
+	require.Equal(t, "big", packs[0])
+	require.Less(t, own, 64<<10)
+	packs, _ = upon(150_000, 12, changed[0])
+	require.Len(t, packs, 12, "one of them is carried anew, in a bundle")
+	require.NotContains(t, packs, "s0")
+	packs, _ = upon(0, 12, changed[0])
+	require.Len(t, packs, 12)
+	require.Contains(t, packs, "s0")
+}

@@ -7,7 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/core/content"
 	"flotilla/hub/door"
+	"flotilla/subjects"
 )
 
 // moves is how many bytes of bodies something has read, and sealed, for bundles.
@@ -88,4 +91,32 @@ func TestWorksNameFewBundles(t *testing.T) {
 		h.whole(&s[len(s)-1])
 	}
 	require.Less(t, read, 30*2*bytes)
+}
+
+// What hubs of before stored, whose works carried all that did not fit into other bundles, is built upon too.
+func TestWhatEarlierHubsStoredIsBuiltUpon(t *testing.T) {
+	h := closed(t)
+	stop := h.run(door.Options{})
+	const objects, bytes = 9, 600 << 10
+	h.crowd(1, objects, bytes)
+	s := h.snapshots("p0")[0]
+	plan := content.Plan{Keys: h.store.Keys, Limit: h.store.Content.BundleLimit(), Size: func(api.Manifest) int { return bytes }}
+	made, err := plan.Bundles(s.Manifests)
+	require.NoError(t, err)
+	s.Packs = nil
+	for i := range made {
+		require.NoError(t, h.store.Content.PutBundle(bustest.Context(t), made[i].Digest, &made[i].Work, nil))
+		s.Packs = append(s.Packs, made[i].Digest)
+	}
+	s.Work, s.Packs = made[len(made)-1].Digest, s.Packs[:len(made)-1]
+	require.NotEmpty(t, s.Packs)
+	stop()
+	write(h, subjects.Snapshots, subjects.SnapshotName("p0", 1), s)
+	h.run(door.Options{})
+	read, sealed := h.moves(func() { h.apply(config("c03", "small")) })
+	require.Zero(t, read)
+	require.Less(t, sealed, 1<<10)
+	next := h.snapshots("p0")[1]
+	require.Equal(t, append([]string{s.Work}, s.Packs...), next.Packs)
+	h.whole(&next)
 }

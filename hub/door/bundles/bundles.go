@@ -161,7 +161,7 @@ func (l *Layout) lay(w *waiting, ahead *Ahead) error {
 		next.Packs = append(next.Packs, work.Work.Packs[i].Digest)
 	}
 	if len(next.Packs) > 0 {
-		l.Stacks.note(work.Digest, stackOf(work.Digest, &work.Work))
+		l.Stacks.note(work.Digest, stackOf(work.Digest, &work.Work, 0))
 	}
 	if l.laid == nil {
 		l.laid = map[uint64][]laid{}

@@ -82,3 +82,62 @@ func TestWhatIsSelectedAlikeIsLaidOutOnce(t *testing.T) {
 	require.Equal(t, before.Work, same.Work, "the placement held the same before")
 	require.Len(t, l.Bundles(), made)
 }
+
+// What one request has laid out anew is bounded, before anything of it is read, where whoever asks can ask for less (H55).
+func TestWhatARequestHasLaidOutIsBounded(t *testing.T) {
+	keys := bustest.Keys()
+	const each = 2 << 20
+	layout := func(placements int, bounded bool) error {
+		l := &Layout{Stacks: NewStacks(nil), Bounded: bounded, Plan: content.Plan{Keys: keys, Limit: 4 << 20, Size: func(api.Manifest) int { return each }}}
+		for i := range placements {
+			s := snapshot(t, keys, fmt.Sprint("a", i), fmt.Sprint("b", i))
+			s.Placement = fmt.Sprint("p", i)
+			l.Add(s, nil)
+		}
+		return l.Lay(t.Context(), nil)
+	}
+	const fits = mostLaid / (2 * each)
+	require.NoError(t, layout(fits, true))
+	failure := &api.Failure{}
+	require.ErrorAs(t, layout(fits+1, true), &failure)
+	require.Equal(t, api.CodeTooLarge, failure.Code)
+	require.Equal(t, "260 MiB of objects would be laid out anew for the placements that select them, at most 256 MiB in one request: "+
+		"apply fewer placements or documents at a time, or select with several placements what one selects", failure.Message)
+	require.NoError(t, layout(fits+1, false), "one object may change, whoever selects it")
+}
+
+// A new object that several placements select is sealed once for all of them, also where it is most of what they hold.
+func TestWhatIsNewIsLaidOutOnce(t *testing.T) {
+	keys := bustest.Keys()
+	l := &Layout{Stacks: NewStacks(nil), Plan: content.Plan{Keys: keys, Limit: 4 << 20, Size: func(m api.Manifest) int {
+		if m.Name == "c0" {
+			return 1 << 20
+		}
+		return 1 << 10
+	}}}
+	large := []byte("large")
+	for i := range 5 {
+		s := snapshot(t, keys, string(large), fmt.Sprint("own ", i))
+		s.Placement = fmt.Sprint("p", i)
+		l.Add(s, nil)
+	}
+	require.NoError(t, l.Lay(t.Context(), map[string][]byte{keys.Digest(large): large}))
+	bytes := 0
+	for i := range l.Bundles() {
+		bytes += l.carries(&l.Bundles()[i])
+	}
+	require.Equal(t, 1<<20+5*1<<10, bytes)
+}
+
+// What works name is remembered while it is asked for, and of no more bodies than twice those of the largest change.
+func TestStacksAreBounded(t *testing.T) {
+	s := NewStacks(nil)
+	bodies := make([]string, mostKnown/4)
+	for i := range 100 {
+		s.note(fmt.Sprint("work ", i), []pack{{"pack", bodies}})
+		require.True(t, s.knows("work 0"), "it is asked for")
+		require.LessOrEqual(t, len(s.by)+len(s.before), 12)
+	}
+	require.False(t, s.knows("work 50"))
+	require.True(t, s.knows("work 99"))
+}

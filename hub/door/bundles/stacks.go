@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// mostKnown is how many bodies a hub remembers the places of: those of all placements of one namespace, twice.
-	mostKnown = 600_000
+	// mostKnown is of how many bodies a hub remembers the places at least: more than one change concerns (H44).
+	mostKnown = 400_000
 	// readsAtOnce is how many works are read at a time.
 	readsAtOnce = 4
 )
@@ -24,9 +24,10 @@ const (
 type Stacks struct {
 	content *streams.Content
 
-	mu    sync.Mutex
-	by    map[string][]pack // by the digest of the work
-	known int               // bodies in all
+	mu     sync.Mutex
+	by     map[string][]pack // by the digest of the work
+	before map[string][]pack // what was known longer: what is not asked for is forgotten
+	known  int               // bodies of by
 }
 
 // pack is a bundle that another work names, and the digests of the bodies that it carries, in their order; empty where it is not known.
@@ -40,9 +41,14 @@ func NewStacks(stored *streams.Content) *Stacks {
 	return &Stacks{content: stored, by: map[string][]pack{}}
 }
 
-// stackOf are the bundles that a work names, with what it knows of them.
-func stackOf(digest string, work *api.Work) (stack []pack) {
-	for _, carrier := range content.Carriers(digest, work)[1:] {
+// stackOf are the bundles that a work names, with what it knows of them. Where its own bundle carries much it is one of them: the works of
+// earlier hubs did.
+func stackOf(digest string, work *api.Work, carries int) (stack []pack) {
+	carriers := content.Carriers(digest, work)
+	if carries < apart {
+		carriers = carriers[1:]
+	}
+	for _, carrier := range carriers {
 		one := pack{work: carrier.Work, bodies: make([]string, len(carrier.Manifests))}
 		for i := range carrier.Manifests {
 			one.bodies[i] = carrier.Manifests[i].Digest
@@ -71,7 +77,7 @@ func (s *Stacks) of(kept []store.Entry[api.Snapshot]) (out [][]content.Earlier) 
 		one := &kept[i].Value
 		if len(one.Packs) == 0 {
 			out = append(out, []content.Earlier{{Work: one.Work, Manifests: one.Manifests}})
-		} else if stack := s.by[one.Work]; len(stack) > 0 {
+		} else if stack, _ := s.find(one.Work); len(stack) > 0 {
 			out = append(out, earlierOf(stack))
 		}
 	}
@@ -81,24 +87,38 @@ func (s *Stacks) of(kept []store.Entry[api.Snapshot]) (out [][]content.Earlier) 
 func (s *Stacks) knows(work string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, known := s.by[work]
+	_, known := s.find(work)
 	return known
+}
+
+// find finds what a work names, and remembers it for longer. The lock is held.
+func (s *Stacks) find(work string) (stack []pack, known bool) {
+	if stack, known = s.by[work]; known {
+		return stack, true
+	}
+	if stack, known = s.before[work]; known {
+		s.keep(work, stack)
+	}
+	return stack, known
+}
+
+// keep remembers what a work names. The lock is held.
+func (s *Stacks) keep(work string, stack []pack) {
+	if s.known > mostKnown {
+		s.before, s.by, s.known = s.by, map[string][]pack{}, 0
+	}
+	s.by[work] = stack
+	for i := range stack {
+		s.known += len(stack[i].bodies)
+	}
 }
 
 // note remembers what a work names. What is forgotten for it is read again when it is needed.
 func (s *Stacks) note(work string, stack []pack) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.by[work]; known {
-		return
-	}
-	if s.known > mostKnown {
-		clear(s.by)
-		s.known = 0
-	}
-	s.by[work] = stack
-	for i := range stack {
-		s.known += len(stack[i].bodies)
+	if _, known := s.find(work); !known {
+		s.keep(work, stack)
 	}
 }
 
@@ -110,10 +130,10 @@ func (s *Stacks) read(ctx context.Context, works []string) error {
 		places <- struct{}{}
 		reading.Go(func() {
 			defer func() { <-places }()
-			work, err := s.content.Work(ctx, digest)
+			work, carries, err := s.content.Bundled(ctx, digest)
 			switch {
 			case err == nil:
-				s.note(digest, stackOf(digest, &work))
+				s.note(digest, stackOf(digest, &work, carries))
 			case errors.Is(err, bus.ErrNotFound), errors.Is(err, bus.ErrCorrupt):
 				s.note(digest, nil)
 			default:
