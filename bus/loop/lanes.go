@@ -39,6 +39,21 @@ func (l *Lanes) Take(ctx context.Context, name string) (leave func(), err error)
 	}
 }
 
+// Try is Take that does not wait; false: others of the name work.
+func (l *Lanes) Try(name string) (leave func(), free bool) {
+	mine, room := l.enter(name)
+	if !room {
+		return nil, false
+	}
+	select {
+	case mine.slots <- struct{}{}:
+		return func() { <-mine.slots; l.leave(name) }, true
+	default:
+		l.leave(name)
+		return nil, false
+	}
+}
+
 func (l *Lanes) enter(name string) (mine *lane, room bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

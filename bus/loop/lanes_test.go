@@ -34,9 +34,16 @@ func TestLanesHoldNobodyElseUp(t *testing.T) {
 		require.Empty(t, waits)
 		_, err := l.Take(t.Context(), "eve")
 		require.ErrorIs(t, err, ErrCrowded)
+		_, free := l.Try("eve")
+		require.False(t, free)
 		leave, err := l.Take(t.Context(), "anna")
 		require.NoError(t, err)
+		second, free := l.Try("anna")
+		require.True(t, free)
+		_, free = l.Try("anna")
+		require.False(t, free, "two work")
 		leave()
+		second()
 
 		leaves[0]()
 		for range l.Most - l.Wide {

@@ -39,6 +39,8 @@ type Plan struct {
 	Shared func(digest string) bool
 	// Spare is how many bytes may be carried anew so that works name fewer bundles. What is carried so is taken off.
 	Spare int
+	// Unkeyed leaves out of works what their readers open them with: it is half the effort, and Keyed adds it.
+	Unkeyed bool
 }
 
 const (
@@ -192,7 +194,10 @@ func (p *Plan) bundle(manifests []api.Manifest, packs []Earlier) (Bundle, error)
 		work.Manifests[i].Carried = place
 	}
 	digest, err := workDigest(&work, p.Keys)
-	return Bundle{Digest: digest, Work: Keyed(work, p.Keys)}, err
+	if !p.Unkeyed {
+		work = Keyed(work, p.Keys)
+	}
+	return Bundle{Digest: digest, Work: work}, err
 }
 
 // Keyed is a work with what its readers open it with now.

@@ -10,6 +10,7 @@ import (
 	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/hub/door/bundles"
+	"flotilla/hub/door/draft"
 )
 
 // tries bounds how often a write is decided again after the records changed under it, and conflictPause is what is waited before.
@@ -89,27 +90,45 @@ func prepared[Q any, R any](d *Door, turn loop.Turn, lane func(context.Context, 
 		}
 		ahead := &bundles.Ahead{}
 		defer ahead.Free()
-		ctx = ahead.In(ctx)
+		store := storing{desk: d.desk, by: by.Name, ahead: ahead}
+		defer store.end()
 		for {
-			answer, err := inTurn(ctx, d, turn, by, id, prepare(ctx, &request))
+			answer, err := inTurn(ahead.In(ctx), d, turn, by, id, prepare(ctx, &request))
 			if !errors.Is(err, bundles.ErrLater) {
 				return answer, err
 			}
-			if err := d.storeAhead(ctx, by, ahead); err != nil {
+			if err := store.now(ctx); err != nil {
 				return nil, translate(err)
 			}
 		}
 	}
 }
 
-// storeAhead does what a request has to do before its turn, one of a person at a time.
-func (d *Door) storeAhead(ctx context.Context, by api.Caller, ahead *bundles.Ahead) error {
-	leave, err := d.desk.Storing.Take(ctx, by.Name)
-	if err != nil {
-		return err
+// storing stores what one request stores before its turn, in a lane of whoever asks.
+type storing struct {
+	desk  *draft.Desk
+	by    string
+	ahead *bundles.Ahead
+	leave func()
+}
+
+// now stores what the request left for it. Who has to wait for others of the person holds nothing meanwhile, and decides again.
+func (s *storing) now(ctx context.Context) (err error) {
+	if s.leave == nil {
+		free := false
+		if s.leave, free = s.desk.Storing.Try(s.by); !free {
+			s.ahead.Forget()
+			s.leave, err = s.desk.Storing.Take(ctx, s.by)
+			return err
+		}
 	}
-	defer leave()
-	return ahead.Do(ctx)
+	return s.ahead.Do(ctx)
+}
+
+func (s *storing) end() {
+	if s.leave != nil {
+		s.leave()
+	}
 }
 
 // inTurn decides in a turn, unless that was decided meanwhile.

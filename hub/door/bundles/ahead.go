@@ -57,6 +57,9 @@ func (a *Ahead) Do(ctx context.Context) error {
 	return do(ctx, a)
 }
 
+// Forget drops what was left to Do: the request is decided again before.
+func (a *Ahead) Forget() { a.do, a.laid = nil, nil }
+
 // Free lets what was stored ahead go, unless something refers to it by now.
 func (a *Ahead) Free() {
 	for _, free := range a.free {
@@ -134,7 +137,8 @@ func (l *Layout) Store(ctx context.Context, bodies map[string][]byte) error {
 	for i := range l.bundles {
 		b := &l.bundles[i]
 		add(b.Digest, l.carries(b)+roomOfManifest*len(b.Work.Manifests), func(ctx context.Context) error {
-			return l.Stacks.content.PutBundle(ctx, b.Digest, &b.Work, bodies)
+			work := content.Keyed(b.Work, l.Plan.Keys)
+			return l.Stacks.content.PutBundle(ctx, b.Digest, &work, bodies)
 		})
 	}
 	put := func(ctx context.Context, ahead *Ahead) error {

@@ -80,7 +80,7 @@ func (l *Layout) Lay(ctx context.Context, given map[string][]byte) error {
 	if err := l.know(ctx, ahead); err != nil {
 		return err
 	}
-	l.Plan.Spare, l.Plan.Apart, l.Plan.Shared = spare, apart, l.shared(given)
+	l.Plan.Spare, l.Plan.Apart, l.Plan.Shared, l.Plan.Unkeyed = spare, apart, l.shared(given), true
 	for i := range l.waiting {
 		if err := l.lay(&l.waiting[i], ahead); err != nil {
 			return fmt.Errorf("cutting a snapshot of %s: %w", l.waiting[i].next.Placement, err)
