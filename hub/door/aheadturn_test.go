@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -64,6 +65,15 @@ func TestContentIsStoredBeforeTheTurn(t *testing.T) {
 		_, err := d.store.Content.Work(ctx, digest)
 		require.NoError(t, err)
 	}
+
+	ahead = &bundles.Ahead{}
+	drafts = ahead.In(ctx)
+	third := strings.Replace(placement, `"web"`, `"third"`, 1)
+	require.ErrorIs(t, apply(drafts, third), bundles.ErrLater)
+	require.NoError(t, ahead.Do(ctx))
+	read, sealed = moved(func() { require.NoError(t, apply(drafts, third), "nothing is left to be stored") })
+	require.Zero(t, read+sealed)
+	ahead.Free()
 
 	// who is served so finds it stored, and leaves the turn to others meanwhile
 	body, err := json.Marshal(request(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":"second"},
