@@ -54,7 +54,6 @@ func (f *Draft) Apply(ctx context.Context, read *Documents) error {
 		return err
 	}
 	f.crowd.Several = len(read.Merged) > 1 && !f.Set.Prune // what a person sent, and may send in parts
-	f.layout.Bounded = f.crowd.Several || len(f.placements) > 0
 	if err := f.cut(); err != nil {
 		return err
 	}
@@ -119,7 +118,10 @@ func (f *Draft) Commit(ctx context.Context) (err error) {
 
 // LayOut works out what holds the snapshots of the draft, and whether that is too much. The error of it, and of Commit, may be
 // bundles.ErrLater.
-func (f *Draft) LayOut(ctx context.Context) error { return f.layout.Lay(ctx, f.bodies) }
+func (f *Draft) LayOut(ctx context.Context) error {
+	f.layout.Bounded = f.crowd.Several || len(f.placements) > 0
+	return f.layout.Lay(ctx, f.bodies)
+}
 
 // settle notes whether snapshots may lack something once the draft is stored, or was in part.
 func (f *Draft) settle(err error) {
