@@ -32,9 +32,6 @@ const (
 	stateReconnects = -1 // no buffer: what was not sent is decided anew
 )
 
-// inboxes is what the subjects begin with on which answers come and feeds follow.
-const inboxes = "_INBOX"
-
 // Conn is one connection of a hub or a client.
 type Conn struct {
 	NC    *nats.Conn
@@ -201,8 +198,8 @@ func (c *Conn) handlers() []nats.Option {
 			}
 			line.Msg("NATS connection reports")
 			switch {
-			case errors.Is(err, nats.ErrSlowConsumer) && strings.HasPrefix(about, inboxes):
-				// What is dropped elsewhere, as requests are, is lost to who sent it and to nobody who follows.
+			case errors.Is(err, nats.ErrSlowConsumer) && strings.HasPrefix(about, subjects.Inboxes):
+				// What is dropped elsewhere than where feeds follow, as requests are, is lost to who sent it alone.
 				c.disturb(Slow, err)
 			case errors.Is(err, nats.ErrPermissionViolation):
 				c.disturb(Denied, c.denied(err))

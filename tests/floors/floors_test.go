@@ -125,7 +125,7 @@ var rules = []rule{
 	{"bus/store", []string{"subjects", "core/api", "core/seal", "bus$", "bus/acks", "bus/loop", "bus/streams", "bus/watch", "bus/census"}, append([]string{"github.com/nats-io/nuid", "k8s.io/apimachinery/pkg/apis/meta/v1"}, speaksNATS...), nil, "what a leader works with, whatever it decides"},
 	{"bus/placed", []string{"subjects", "core/api", "bus/store", "bus/watch"}, nil, nil, "what is placed where, whoever asks"},
 	{"bus/holds", []string{"subjects", "core/api", "bus/store"}, []string{"k8s.io/apimachinery/pkg/apis/meta/v1"}, nil, "who holds a member still, whatever is done to it"},
-	{"bus/member", []string{"subjects", "core/api", "configs/private", "bus$", "bus/lines", "bus/loop"}, append([]string{"github.com/nats-io/jwt"}, speaksNATS...), nil, "an agent has nothing of what hubs store and follow"},
+	{"bus/member", []string{"subjects", "core/api", "core/pace", "configs/private", "bus$", "bus/lines", "bus/loop"}, append([]string{"github.com/nats-io/jwt"}, speaksNATS...), nil, "an agent has nothing of what hubs store and follow"},
 	{"bus/server", []string{"subjects", "core/api", "core/pace", "configs/private", "bus", "bus/loop"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "golang.org/x/sys"}, nil, "only the server of a hub links NATS' own"},
 	{"bus/bustest", []string{"subjects", "core/api", "core/content", "core/seal", "bus", "tests/elsewhen"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/stretchr/testify", "go.uber.org/goleak"}, nil, "the bus for tests"},
 	{"docs", nil, nil, nil, "text alone"},
