@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/hub/door"
@@ -119,4 +120,32 @@ func TestWhatEarlierHubsStoredIsBuiltUpon(t *testing.T) {
 	next := h.snapshots("p0")[1]
 	require.Equal(t, append([]string{s.Work}, s.Packs...), next.Packs)
 	h.whole(&next)
+}
+
+// A request whose placements would have too much laid out is refused, also on a dry run, and nothing of it is stored or read (H55). One
+// object may change all the same.
+func TestARequestThatHasTooMuchLaidOutIsRefused(t *testing.T) {
+	h := open(t, door.Options{})
+	h.apply(shopNamespace, config("a", "1"), config("b", "1"), config("c", "1"))
+	heads := store.TableOf[api.Spec](h.store.State, subjects.ObjectSpecs)
+	for _, name := range []string{"a", "b", "c"} {
+		key := content.Key(api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name})
+		head, _, found := heads.Get(key)
+		require.True(t, found)
+		head.Size = 100 << 20
+		write(h, subjects.ObjectSpecs, key, head)
+	}
+	read, sealed := h.moves(func() {
+		for _, dry := range []bool{true, false} {
+			_, failure := ask[api.ApplyResponse](h, api.VerbApply, api.ApplyRequest{Request: h.id(), DryRun: dry, Documents: docs(t, web)})
+			require.NotNil(t, failure)
+			require.Equal(t, api.CodeTooLarge, failure.Code)
+			require.Contains(t, failure.Message, "of objects would be laid out anew for the placements that select them, at most 256 MiB in one request")
+		}
+	})
+	require.Zero(t, read+sealed)
+	require.Empty(t, h.snapshots("web"))
+	h.apply(config("a", "2"))
+	h.apply(web)
+	require.Len(t, h.snapshots("web"), 1)
 }
