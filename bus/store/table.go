@@ -138,6 +138,19 @@ func (t *Table[T]) all() []Entry[T] {
 	return all
 }
 
+// Where returns the records that are wanted, sorted by name: the others are neither copied nor sorted. Wanted must not look at the table.
+func (t *Table[T]) Where(wanted func(value *T) bool) (found []Entry[T]) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, e := range t.entries {
+		if wanted(&e.Value) {
+			found = append(found, e)
+		}
+	}
+	slices.SortFunc(found, func(a, b Entry[T]) int { return strings.Compare(a.Name, b.Name) })
+	return found
+}
+
 // Group returns the records of one group: the snapshots of a placement, sorted by index; in families
 // without groups the record called group.
 func (t *Table[T]) Group(group string) []Entry[T] {

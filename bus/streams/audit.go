@@ -79,6 +79,21 @@ func (a *Audit) Announce(events ...api.Audit) (settle func(made bool), err error
 	}, nil
 }
 
+// Ease waits until few events wait to be stored. Who writes much does so between its parts, so that its events leave room for those of
+// others. The error is that of ctx.
+func (a *Audit) Ease(ctx context.Context) error {
+	eased := a.queue.easing()
+	if eased == nil {
+		return nil
+	}
+	select {
+	case <-eased:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Tell publishes an event and returns when it is stored, or dropped because the server does not take it.
 func (a *Audit) Tell(ctx context.Context, e api.Audit) { a.publish(ctx, a.complete(e)) }
 

@@ -331,6 +331,43 @@ func TestAWriteIsToldBeforeWhatFollowsFromIt(t *testing.T) {
 	})
 }
 
+// Who writes much waits until most of the events that wait are stored, or nothing is announced any more, and no longer than its context (H54).
+func TestEventsEase(t *testing.T) {
+	server := bustest.Start(t)
+	c := server.Hub(t)
+	server.Lead(t) // makes the streams
+	audit := streams.NewAudit(c)
+	require.NoError(t, audit.Ease(t.Context()), "nothing waits")
+	settle, err := audit.Announce(api.Audit{Object: "placement/web", Message: "unsettled", Request: "r"})
+	require.NoError(t, err)
+	many := make([]api.Audit, 3000)
+	for i := range many {
+		many[i] = api.Audit{Object: "placement/web", Message: "one of many", Request: "r"}
+	}
+	audit.Record(many...)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, audit.Ease(over), context.Canceled, "nothing is stored yet")
+
+	ctx, stop := context.WithCancel(t.Context())
+	ended, eased := make(chan struct{}), make(chan error, 2)
+	go func() { defer close(ended); audit.Run(ctx) }()
+	go func() { eased <- audit.Ease(t.Context()) }()
+	settle(true)
+	require.NoError(t, bustest.Within(t, eased, "few events to wait"))
+	stream, err := c.JS.Stream(bustest.Context(t), c.Fleet.Stream(subjects.Audit))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, stream.CachedInfo().State.Msgs, uint64(900))
+
+	stop()
+	<-ended
+	later := streams.NewAudit(c)
+	later.Record(many...)
+	go func() { eased <- later.Ease(t.Context()) }()
+	later.Run(ctx)
+	require.NoError(t, bustest.Within(t, eased, "the end of what is announced"))
+}
+
 // A hub that stops does not wait for a write that was never settled.
 func TestAuditStopsWithAnEventThatIsNotSettled(t *testing.T) {
 	server := bustest.Start(t)

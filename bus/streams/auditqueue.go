@@ -11,6 +11,9 @@ import (
 // theirs is lost: while twice as many wait, what people ask for is refused before it is done.
 const auditQueue = 8192
 
+// auditEased is how many events wait at most when who writes much may go on: what comes next then finds room beside those of others.
+const auditEased = auditQueue / 4
+
 // queued is an event that waits to be published, and, unless nil, for whether it happened.
 type queued struct {
 	event    api.Audit
@@ -23,6 +26,7 @@ type eventQueue struct {
 	waiting []queued
 	closed  bool          // nothing is announced any more
 	came    chan struct{} // holds one when an event may wait
+	eased   chan struct{} // closed once few events wait; nil while nobody waits for that
 }
 
 func newEventQueue() *eventQueue { return &eventQueue{came: make(chan struct{}, 1)} }
@@ -55,7 +59,31 @@ func (q *eventQueue) take() (one queued, found bool) {
 	}
 	one, q.waiting[0] = q.waiting[0], queued{}
 	q.waiting = q.waiting[1:]
+	if len(q.waiting) <= auditEased {
+		q.ease()
+	}
 	return one, true
+}
+
+// ease lets those go on who wait until few events wait; the lock is held.
+func (q *eventQueue) ease() {
+	if q.eased != nil {
+		close(q.eased)
+		q.eased = nil
+	}
+}
+
+// easing is closed once few events wait, or nothing is announced any more; nil where that is so already.
+func (q *eventQueue) easing() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || len(q.waiting) <= auditEased {
+		return nil
+	}
+	if q.eased == nil {
+		q.eased = make(chan struct{})
+	}
+	return q.eased
 }
 
 // close has everything refused that would be announced from now on.
@@ -63,6 +91,7 @@ func (q *eventQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
+	q.ease()
 }
 
 // refuse is why nothing is done now that people ask for; nil where their events find room, and are published.
