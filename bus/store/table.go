@@ -138,17 +138,22 @@ func (t *Table[T]) all() []Entry[T] {
 	return all
 }
 
-// Where returns the records that are wanted, sorted by name: the others are neither copied nor sorted. Wanted must not look at the table.
-func (t *Table[T]) Where(wanted func(value *T) bool) (found []Entry[T]) {
+// NamesWhere are the names of the records that are wanted, sorted: the others are neither copied nor sorted. Wanted must not use the table.
+func (t *Table[T]) NamesWhere(wanted func(value *T) bool) []string {
+	names := t.wanted(wanted)
+	slices.Sort(names)
+	return names
+}
+
+func (t *Table[T]) wanted(wanted func(value *T) bool) (names []string) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for _, e := range t.entries {
+	for name, e := range t.entries {
 		if wanted(&e.Value) {
-			found = append(found, e)
+			names = append(names, name)
 		}
 	}
-	slices.SortFunc(found, func(a, b Entry[T]) int { return strings.Compare(a.Name, b.Name) })
-	return found
+	return names
 }
 
 // Group returns the records of one group: the snapshots of a placement, sorted by index; in families
