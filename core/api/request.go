@@ -224,7 +224,8 @@ type DeleteRequest struct {
 	Request string    `json:"request"`
 	Object  ObjectRef `json:"object,omitzero"`
 	// Objects are several at once instead of Object, at most 500: all that are there are deleted in one
-	// step, so that no placement sees some of its content gone, or none when a rule forbids one of them.
+	// step, so that no placement sees some of its content gone, or none when a rule forbids one of them. Of
+	// namespaces in which much lies that goes in several steps before, and no snapshot is cut before the last.
 	Objects []ObjectRef `json:"objects,omitempty"`
 	// UID and ResourceVersion are what Object was read as; empty: any.
 	UID             string `json:"uid,omitempty"`

@@ -12,7 +12,7 @@ import (
 
 // readAhead reads the documents of a request, and returns what applies them. They are read again where what they were read with has
 // changed, and whenever they are applied again.
-func (d *Door) readAhead(ctx context.Context, request *api.ApplyRequest) func(context.Context) (*api.ApplyResponse, error) {
+func (d *Door) readAhead(ctx context.Context, request *api.ApplyRequest) (func(context.Context) (*api.ApplyResponse, error), error) {
 	var ahead *draft.Documents
 	if terms := termsOf(request); len(request.Documents) <= draft.MaxDocuments && terms.Check(len(request.Documents)) == nil {
 		if ahead, _ = d.desk.Read(ctx, request.Documents, terms); ahead != nil { // an error is that of the next time
@@ -25,7 +25,7 @@ func (d *Door) readAhead(ctx context.Context, request *api.ApplyRequest) func(co
 			return d.applyRead(ctx, request, read)
 		}
 		return d.apply(ctx, request)
-	}
+	}, nil
 }
 
 // current says that documents would be read again as they were.

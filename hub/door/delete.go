@@ -7,51 +7,78 @@ import (
 	"slices"
 	"sync"
 
+	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/phrase"
 	"flotilla/hub/door/draft"
+	"flotilla/hub/door/parts"
 	"flotilla/hub/door/records"
 	"flotilla/subjects"
 )
 
+// removing answers requests to delete. Of a person who deletes namespaces one is worked on at a time.
+func (d *Door) removing() bus.Handler {
+	lane := func(ctx context.Context, request *api.DeleteRequest) (func(), error) {
+		if !slices.ContainsFunc(named(request), draft.IsNamespace) || request.DryRun {
+			return func() {}, nil
+		}
+		return d.lanes.removing.Take(ctx, request.By.Name)
+	}
+	return prepared(d, d.desk.Turn, lane, d.removeAhead)
+}
+
+// named are the objects that a request deletes.
+func named(request *api.DeleteRequest) []api.ObjectRef {
+	if len(request.Objects) > 0 {
+		return request.Objects
+	}
+	return []api.ObjectRef{request.Object}
+}
+
 // remove deletes content, catalogs, and what is around upgrades, at once. A placement or member is marked and
 // stays until its members confirmed, or until the deletion timed out; a node pool until its nodes are gone.
-func (d *Door) remove(ctx context.Context, request *api.DeleteRequest) (any, error) {
-	if len(request.Objects) > 0 {
-		return d.removeAll(ctx, request)
-	}
-	answer, err := d.removeRefs(ctx, request, request.Object)
-	if err != nil {
+func (d *Door) remove(ctx context.Context, request *api.DeleteRequest, before *parts.Parts) (any, error) {
+	answer, err := d.removeRefs(ctx, request, before)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if len(answer.Missing) > 0 {
+	case len(request.Objects) > 0:
+		return answer, nil
+	case len(answer.Missing) > 0:
 		return nil, records.NotFound(request.Object)
 	}
 	return &answer.Results[0], nil
 }
 
-func (d *Door) removeAll(ctx context.Context, request *api.DeleteRequest) (any, error) {
-	if n := len(request.Objects); n > draft.MaxDocuments || request.Object.Name != "" || request.ResourceVersion != "" || request.UID != "" {
-		return nil, &api.Failure{
+// removable refuses what may not be deleted, whatever else there is.
+func (d *Door) removable(request *api.DeleteRequest) error {
+	if n := len(request.Objects); n > 0 && (n > draft.MaxDocuments || request.Object.Name != "" || request.ResourceVersion != "" || request.UID != "") {
+		return &api.Failure{
 			Code:    api.CodeInvalid,
 			Message: fmt.Sprintf("found %d objects, expected object with a resourceVersion or uid, or at most %d objects: nothing was deleted", n, draft.MaxDocuments),
 		}
 	}
-	return d.removeRefs(ctx, request, request.Objects...)
-}
-
-// removeRefs deletes all the objects that are there, or none when one of them may not go.
-func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs ...api.ObjectRef) (*api.DeleteResponse, error) {
+	refs := named(request)
 	if failure := forbidden(request.By, refs); failure != nil {
-		return nil, failure
+		return failure
 	}
 	for _, ref := range refs {
 		if err := d.view.RefuseGate(ref); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	return nil
+}
+
+// removeRefs deletes all the objects that are there, or none when one of them may not go. What earlier parts took is gone before.
+func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, before *parts.Parts) (*api.DeleteResponse, error) {
+	if err := d.removable(request); err != nil {
+		return nil, err
+	}
+	refs := named(request)
 	f := d.desk.New(request.By, request.Request)
-	missing, err := f.Delete(ctx, refs, api.Expected{UID: request.UID, ResourceVersion: request.ResourceVersion})
+	f.Parts = before
+	missing, err := f.Delete(ctx, refs, expected(request))
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +91,10 @@ func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs 
 		}
 	}
 	return &api.DeleteResponse{Results: f.Results, Missing: missing}, nil
+}
+
+func expected(request *api.DeleteRequest) api.Expected {
+	return api.Expected{UID: request.UID, ResourceVersion: request.ResourceVersion}
 }
 
 // deletionKey names a deletion that waits, for the finisher's queue.

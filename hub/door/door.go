@@ -113,7 +113,7 @@ type Door struct {
 	queues   queues
 	leaving  *leaving
 	heldBack *heldBack
-	ahead    loop.Lanes                  // in which documents are read, and wait for their turn
+	lanes    lanes
 	service  atomic.Pointer[bus.Service] // while it answers
 }
 
@@ -133,7 +133,7 @@ func New(store *store.Store, o Options) *Door {
 	if o.Bounds == (guard.Bounds{}) {
 		o.Bounds = guard.DefaultBounds()
 	}
-	d := &Door{store: store, options: o, records: records.New(store.State), answers: newAnswers(), leaving: newLeaving(), heldBack: newHeldBack(), ahead: loop.Lanes{Wide: 1}}
+	d := &Door{store: store, options: o, records: records.New(store.State), answers: newAnswers(), leaving: newLeaving(), heldBack: newHeldBack(), lanes: lanes{loop.Lanes{Wide: 1}, loop.Lanes{Wide: 1}}}
 	d.keeper = keep.New(store, d.records, d.room, o.Log)
 	d.view = show.New(store, d.records, show.Options{
 		Version: o.Version, Thresholds: o.Thresholds, Grace: o.Grace, Uses: o.Uses, Problems: d.roomProblems,
@@ -221,7 +221,7 @@ func (d *Door) verbs() map[string]bus.Handler {
 	steerer, guards := steer.New(d.desk, d.records), guards.New(d.store, d.records)
 	maps.Copy(verbs, map[string]bus.Handler{
 		api.VerbApply:       d.applying(),
-		api.VerbDelete:      writing(d, d.remove),
+		api.VerbDelete:      d.removing(),
 		api.VerbPatch:       writing(d, d.patch),
 		api.VerbAdmit:       writing(d, d.admit),
 		api.VerbGet:         reading(d, d.view.Get),

@@ -27,6 +27,7 @@ type house struct {
 	door   *door.Door // that runs
 	stop   func()
 	asked  int
+	part   int // how many records one part of a deletion changes; 0: as many as usual
 }
 
 func open(t *testing.T, o door.Options) *house {
@@ -50,6 +51,9 @@ func (h *house) run(o door.Options) (stop func()) {
 	ctx, cancel := contextOf(h.t)
 	ended := make(chan error, 1)
 	d := door.New(h.store, o)
+	if h.part > 0 {
+		d.SetPart(h.part)
+	}
 	h.door = d
 	go func() { ended <- d.Run(ctx) }()
 	stopped := false

@@ -11,6 +11,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/door/bundles"
 	"flotilla/hub/door/draft"
+	"flotilla/hub/door/parts"
 )
 
 // tries bounds how often a write is decided again after the records changed under it, and conflictPause is what is waited before.
@@ -41,10 +42,17 @@ func looking[Q any](d *Door, answer func(context.Context, *Q) (any, error)) bus.
 	}
 }
 
+// lanes are in which a person's requests are prepared, one at a time, and wait for their turn: what they apply is read, and large namespaces are
+// deleted but for the last part.
+type lanes struct{ reading, removing loop.Lanes }
+
 // applying answers requests to apply. Documents are read before the turn, so that nobody waits for that, and one request of a person at
 // a time.
 func (d *Door) applying() bus.Handler {
-	return prepared(d, d.desk.Turn, d.ahead.Take, d.readAhead)
+	lane := func(ctx context.Context, request *api.ApplyRequest) (func(), error) {
+		return d.lanes.reading.Take(ctx, request.By.Name)
+	}
+	return prepared(d, d.desk.Turn, lane, d.readAhead)
 }
 
 // writing wraps a verb whose draft is made at the desk.
@@ -64,41 +72,48 @@ func entrance[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error)
 
 // deciding wraps a verb that changes records, and has nothing to do before its turn.
 func deciding[Q any, R any](d *Door, turn loop.Turn, decide func(context.Context, *Q) (R, error)) bus.Handler {
-	free := func(context.Context, string) (func(), error) { return func() {}, nil }
-	return prepared(d, turn, free, func(_ context.Context, request *Q) func(context.Context) (R, error) {
-		return func(ctx context.Context) (R, error) { return decide(ctx, request) }
+	free := func(context.Context, *Q) (func(), error) { return func() {}, nil }
+	return prepared(d, turn, free, func(_ context.Context, request *Q) (func(context.Context) (R, error), error) {
+		return func(ctx context.Context) (R, error) { return decide(ctx, request) }, nil
 	})
 }
 
 // prepared wraps a verb that changes records: in its turn, once for each id of a person's request, and decided again when
 // the records changed meanwhile. What can be done before the turn is, in a lane of the person. Nothing is stored for a person who
 // was revoked before, however long they waited.
-func prepared[Q any, R any](d *Door, turn loop.Turn, lane func(context.Context, string) (func(), error), prepare func(context.Context, *Q) func(context.Context) (R, error)) bus.Handler {
+func prepared[Q any, R any](d *Door, turn loop.Turn, lane func(context.Context, *Q) (func(), error), prepare func(context.Context, *Q) (func(context.Context) (R, error), error)) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		var request Q
 		if err := d.open(by, body, &request); err != nil {
 			return nil, err
 		}
-		leave, err := lane(ctx, by.Name)
+		leave, err := lane(ctx, &request)
 		if err != nil {
 			return nil, cmp.Or(ctx.Err(), err)
 		}
 		defer leave()
 		id := requestID(&request)
-		if first, found := d.answers.get(id); found {
-			return first, nil
-		}
 		ahead := &bundles.Ahead{}
 		defer ahead.Free()
 		store := storing{desk: d.desk, by: by.Name, ahead: ahead}
 		defer store.end()
 		for {
-			answer, err := inTurn(ahead.In(ctx), d, turn, by, id, prepare(ctx, &request))
-			if !errors.Is(err, bundles.ErrLater) {
-				return answer, err
+			if first, found := d.answers.get(id); found {
+				return first, nil
 			}
-			if err := store.now(ctx); err != nil {
-				return nil, translate(err)
+			decide, err := prepare(ctx, &request)
+			if err != nil {
+				return nil, err
+			}
+			answer, err := decided(ahead.In(ctx), d, turn, by, id, decide)
+			switch {
+			case errors.Is(err, parts.ErrMore):
+			case errors.Is(err, bundles.ErrLater):
+				if err := store.now(ctx); err != nil {
+					return nil, translate(err)
+				}
+			default:
+				return answer, err
 			}
 		}
 	}
@@ -131,8 +146,8 @@ func (s *storing) end() {
 	}
 }
 
-// inTurn decides in a turn, unless that was decided meanwhile.
-func inTurn[R any](ctx context.Context, d *Door, turn loop.Turn, by api.Caller, id string, decide func(context.Context) (R, error)) (any, error) {
+// decided has a request of a person decided in a turn, unless it was.
+func decided[R any](ctx context.Context, d *Door, turn loop.Turn, by api.Caller, id string, decide func(context.Context) (R, error)) (any, error) {
 	if err := turn.Take(ctx); err != nil {
 		return nil, err
 	}
@@ -160,7 +175,10 @@ func inTurn[R any](ctx context.Context, d *Door, turn loop.Turn, by api.Caller, 
 			break
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, parts.ErrMore):
+		return nil, err
+	case err != nil:
 		return nil, translate(err)
 	}
 	d.answers.keep(id, answer)

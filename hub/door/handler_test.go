@@ -58,13 +58,14 @@ func TestDocumentsAreReadBeforeTheTurn(t *testing.T) {
 		{"other", "again"},
 	} {
 		one := request("read")
-		applied := d.readAhead(ctx, one)
+		applied, err := d.readAhead(ctx, one)
+		require.NoError(t, err)
 		one.Documents[0] = labelled("again") // what is read from now on is this
 		if c.meanwhile != "" {
 			_, err := d.apply(ctx, request(c.meanwhile))
 			require.NoError(t, err)
 		}
-		_, err := applied(ctx)
+		_, err = applied(ctx)
 		require.NoError(t, err)
 		require.Equal(t, c.want, is())
 		one.Documents[0] = labelled("retried")
@@ -80,13 +81,16 @@ func TestDocumentsAreReadBeforeTheTurn(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "turn", is())
 	require.NoError(t, d.desk.Take(ctx), "the turn was left")
-	_, err = prepared(d, d.desk.Turn, d.ahead.Take, func(context.Context, *api.ApplyRequest) func(context.Context) (string, error) {
+	lane := func(ctx context.Context, request *api.ApplyRequest) (func(), error) {
+		return d.lanes.reading.Take(ctx, request.By.Name)
+	}
+	_, err = prepared(d, d.desk.Turn, lane, func(context.Context, *api.ApplyRequest) (func(context.Context) (string, error), error) {
 		d.desk.Leave() // who has it leaves it once this one is read
-		return func(context.Context) (string, error) { return "", nil }
+		return func(context.Context) (string, error) { return "", nil }, nil
 	})(ctx, api.Caller{Name: "olga", Role: api.RoleAdmin, Request: "two"}, body)
 	require.NoError(t, err)
 
-	leave, err := d.ahead.Take(ctx, "olga")
+	leave, err := d.lanes.reading.Take(ctx, "olga")
 	require.NoError(t, err)
 	ended, end := context.WithCancel(ctx)
 	end()

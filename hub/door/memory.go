@@ -40,15 +40,15 @@ func (d *Door) weight(verb string, body []byte) func() int64 {
 
 func weighSpec(text []byte) int64 { return watch.Weigh(subjects.PlacementSpecs.Prefix(), text) }
 
-// named is what of a document says which object it is of, and what its record holds of content.
-type named struct {
+// heading is what of a document says which object it is of, and what its record holds of content.
+type heading struct {
 	APIVersion string          `json:"apiVersion"`
 	Kind       string          `json:"kind"`
 	Metadata   json.RawMessage `json:"metadata"`
 }
 
 // of is the object of a document.
-func (n *named) of() (ref api.ObjectRef, err error) {
+func (n *heading) of() (ref api.ObjectRef, err error) {
 	var metadata struct {
 		Namespace string `json:"namespace"`
 		Name      string `json:"name"`
@@ -71,7 +71,7 @@ func (d *Door) takes(verb string, body []byte) (sum int64) {
 		return weighSpec(request.Patch)
 	}
 	for _, text := range request.Documents {
-		var document named
+		var document heading
 		if json.Unmarshal(text, &document) != nil {
 			continue
 		}

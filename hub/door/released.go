@@ -46,7 +46,7 @@ const mostKept = 4 << 10
 // sees to.
 func (d *Door) lets(text json.RawMessage) bool {
 	var object unstructured.Unstructured
-	var document named
+	var document heading
 	if kjson.Unmarshal(text, &object.Object) != nil || json.Unmarshal(text, &document) != nil {
 		return false
 	}

@@ -40,13 +40,13 @@ func (d *Door) overdrawn(by api.Caller) *api.Failure {
 		by.Name, api.Size(bytes), api.Size(most), until.Add(untilSwept).UTC().Format("15:04:05Z"))}
 }
 
-// parts is into how many parts the room for what people did goes, of which one person takes one in a day at most.
-const parts = 4
+// shares is into how many parts the room for what people did goes, of which one person takes one in a day at most.
+const shares = 4
 
 // busy refuses somebody who has done so much in a day that it would push out what others did: what stops, ends or removes something, where
 // it is twice that.
 func (d *Door) busy(by api.Caller, more bool) *api.Failure {
-	most := d.store.Layout.Sizes[subjects.Acts] / parts
+	most := d.store.Layout.Sizes[subjects.Acts] / shares
 	if !more {
 		most *= 2
 	}

@@ -66,7 +66,7 @@ func (f *Draft) storedOf(doc *Document) (stored api.Spec, revision uint64, found
 		stored, found = api.Spec{}, false
 	}
 	if !found {
-		stored.Earlier = epitaphOf(f.records, doc.Object).past(f.now)
+		stored.Earlier = f.records.Epitaph(doc.Object).Past(f.now)
 	}
 	return stored, revision, found
 }

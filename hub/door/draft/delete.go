@@ -20,10 +20,9 @@ func (f *Draft) Delete(ctx context.Context, refs []api.ObjectRef, want api.Expec
 	if failure := f.Failure(1); failure != nil {
 		return nil, failure
 	}
-	for i := range going {
-		if err := f.delete(&going[i]); err != nil {
-			return nil, err
-		}
+	f.resume()
+	if err := f.deleteAll(going); err != nil {
+		return nil, err
 	}
 	f.Remark(ctx)
 	return missing, f.cut()
@@ -56,14 +55,63 @@ func (f *Draft) lookUp(refs []api.ObjectRef, want api.Expected) (going []store.E
 	return going, missing
 }
 
-// delete adds the deletion of a stored object, and its result, to the draft.
-func (f *Draft) delete(entry *store.Entry[api.Spec]) error {
+// deleteAll adds deletions in the order in which they are stored: placements first, as nobody is to lose content before the placement that selected
+// it, then what lies in namespaces, and the namespaces last. What is interrupted goes on where it is asked for again.
+func (f *Draft) deleteAll(going []store.Entry[api.Spec]) error {
+	first := len(f.Results)
+	var placements, namespaces, others []int
+	spaces := map[string]bool{}
+	for i := range going {
+		stored := &going[i].Value
+		f.Results = append(f.Results, api.ApplyResult{
+			Object: stored.Object, UID: stored.UID, Generation: stored.Generation, ResourceVersion: f.Version(going[i].Revision),
+			Action: api.ActionDeleting,
+		})
+		switch {
+		case f.records.IsPlacement(stored.Object):
+			placements = append(placements, i)
+		case IsNamespace(stored.Object):
+			namespaces, spaces[stored.Object.Name] = append(namespaces, i), stored.Deleted == nil
+		default:
+			others = append(others, i)
+		}
+	}
+	each := func(these []int) error {
+		for _, i := range these {
+			if err := f.delete(&going[i], &f.Results[first+i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	inside, err := f.inside(spaces)
+	if err != nil {
+		return err
+	}
+	if err := each(placements); err != nil {
+		return err
+	}
+	f.step.Begin()
+	if err := f.deletePlacements(inside.Placements); err != nil {
+		return err
+	}
+	f.deleteObjects(inside.Objects)
+	f.endPart()
+	if err := each(others); err != nil {
+		return err
+	}
+	f.deleteOverrides(inside.Overrides)
+	return each(namespaces)
+}
+
+// IsNamespace says that an object is a namespace.
+func IsNamespace(ref api.ObjectRef) bool {
+	return ref.Kind == "Namespace" && content.GroupOf(ref.APIVersion) == ""
+}
+
+// delete adds the deletion of a stored object to the draft, and fills in its result.
+func (f *Draft) delete(entry *store.Entry[api.Spec], result *api.ApplyResult) error {
 	stored, revision := &entry.Value, entry.Revision
-	f.Results = append(f.Results, api.ApplyResult{
-		Object: stored.Object, UID: stored.UID, Generation: stored.Generation, ResourceVersion: f.Version(revision),
-		Action: api.ActionDeleting,
-	})
-	result := &f.Results[len(f.Results)-1]
 	if stored.Deleted != nil && f.request != "" && stored.Request == f.request {
 		return nil // a repeat
 	}
@@ -77,7 +125,10 @@ func (f *Draft) delete(entry *store.Entry[api.Spec]) error {
 	if table, _ := f.records.Place(stored.Object); table == f.records.Objects {
 		result.Action = removing(stored)
 		f.deleteContent(stored, revision)
-		return f.deleteInside(stored, result)
+		if n := f.deletedIn(stored.Object); n > 0 {
+			result.Notes = append(result.Notes, phrase.Count(n, "object")+" in it deleted too")
+		}
+		return nil
 	}
 	if _, named := records.Kinds[stored.Object.Kind]; named && stored.Object.Kind != api.KindNodePool {
 		result.Action = removing(stored)
@@ -108,46 +159,12 @@ func (f *Draft) deleteContent(stored *api.Spec, revision uint64) {
 	f.touched = true
 }
 
-// deleteInside deletes what lies in a namespace that goes.
-func (f *Draft) deleteInside(stored *api.Spec, result *api.ApplyResult) error {
-	namespace := stored.Object.Name
-	if stored.Object.Kind != "Namespace" || content.GroupOf(stored.Object.APIVersion) != "" {
-		return nil
-	}
-	deleted := 0
-	for _, entry := range f.records.Objects.All() {
-		if entry.Value.Object.Namespace == namespace {
-			f.deleteContent(&entry.Value, entry.Revision)
-			deleted++
-		}
-	}
-	for _, entry := range f.records.Specs[api.KindResourceOverride].All() {
-		if entry.Value.Object.Namespace == namespace {
-			f.remove(&entry.Value, entry.Revision)
-			deleted++
-		}
-	}
-	for _, entry := range f.records.Placements.All() {
-		if entry.Value.Object.Namespace != namespace || entry.Value.Deleted != nil {
-			continue
-		}
-		if err := f.mark(&entry.Value, entry.Revision); err != nil {
-			return err
-		}
-		deleted++
-	}
-	if deleted > 0 {
-		result.Notes = append(result.Notes, phrase.Count(deleted, "object")+" in it deleted too")
-	}
-	return nil
-}
-
 // mark sets the deletion timestamp of a placement, member or node pool; the rooms see it and withdraw.
 func (f *Draft) mark(stored *api.Spec, revision uint64) error {
 	if failure := f.frozen(stored.Object); failure != nil {
 		return failure
 	}
-	if !f.once(stored.Object) {
+	if !f.once(stored.Object) || f.full() {
 		return nil
 	}
 	next := *stored

@@ -18,6 +18,7 @@ import (
 	"flotilla/core/guard"
 	"flotilla/hub/door/bundles"
 	"flotilla/hub/door/crowds"
+	"flotilla/hub/door/parts"
 	"flotilla/hub/door/records"
 	"flotilla/subjects"
 )
@@ -42,6 +43,8 @@ type Options struct {
 type Desk struct {
 	// Turn is held from the first look at the records to the commit.
 	loop.Turn
+	// Part is how many records one part of a deletion changes.
+	Part int
 	// Freezing is held, in a turn, while a freeze is written, and while a deletion is that no freeze forbids.
 	Freezing loop.Turn
 	// Storing are the lanes in which people have content stored before the turn.
@@ -63,7 +66,7 @@ type Desk struct {
 // NewDesk returns a desk on the records of a store.
 func NewDesk(leader *store.Store, tables *records.Tables, o Options) *Desk {
 	d := &Desk{
-		Turn: loop.NewTurn(), Freezing: loop.NewTurn(), Storing: loop.Lanes{Wide: 1},
+		Turn: loop.NewTurn(), Part: parts.Most, Freezing: loop.NewTurn(), Storing: loop.Lanes{Wide: 1},
 		store: leader, records: tables, shelf: records.NewShelf(tables.Objects, o.SkippedNamespaces), crowds: crowds.New(tables), looks: crowds.NewLooks(tables), stacks: bundles.NewStacks(leader.Content), options: o,
 	}
 	d.behind.Store(true)
@@ -79,7 +82,7 @@ func (d *Desk) New(by api.Caller, request string) *Draft {
 		desk: d, records: d.records, by: by, request: request, now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)),
 		batch:     batch{bodies: map[string][]byte{}, written: map[int]int{}, erased: map[int]api.ObjectRef{}},
 		selection: selection{index: d.shelf.Current(), placements: map[string]*api.Placement{}, named: map[string]struct{}{}, cuts: map[string]*api.Snapshot{}, ended: map[string]*api.Pin{}, crowd: crowds.Draft{Crowds: d.crowds}},
-		going:     map[api.ObjectRef]bool{},
+		deletion:  deletion{going: map[api.ObjectRef]bool{}},
 	}
 	f.layout.Stacks, f.layout.Plan = d.stacks, content.Plan{Keys: d.store.Keys, Limit: d.store.Content.BundleLimit(), Size: f.sizeOf}
 	return f
@@ -94,6 +97,9 @@ func (d *Desk) Recut(ctx context.Context) error {
 	}
 	return f.Commit(ctx)
 }
+
+// Behind notes that snapshots may lack something that was deleted: whoever writes next cuts them.
+func (d *Desk) Behind() { d.behind.Store(true) }
 
 // Placements decodes every placement that is stored. Those that cannot be read are told of and left out (D5).
 func (d *Desk) Placements() []*api.Placement {

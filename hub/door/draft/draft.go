@@ -43,8 +43,7 @@ type Draft struct {
 	typed []*Document
 	// classes are the node classes among the documents whose spec changes.
 	classes []advice.ClassChange
-	// going are the objects that a deletion names or takes along; true once they are deleted.
-	going map[api.ObjectRef]bool
+	deletion
 }
 
 // batch is what a draft stores and tells.
@@ -88,8 +87,11 @@ type selection struct {
 // write adds the spec of an object, and what is said about it, to the draft.
 func (f *Draft) write(spec api.Spec, revision uint64, event string) {
 	table, name := f.records.Place(spec.Object)
-	if last := len(f.Results) - 1; last >= 0 && f.Results[last].Object == spec.Object {
-		f.written[len(f.ops)] = last
+	for at, result := range slices.Backward(f.Results) {
+		if result.Object == spec.Object {
+			f.written[len(f.ops)] = at
+			break
+		}
 	}
 	f.ops = append(f.ops, table.Put(name, &spec, revision))
 	if table == f.records.Objects {

@@ -26,13 +26,14 @@ func (f *Draft) noteFrozenRuns() {
 
 // frozen refuses a deletion that would take placements off members while they are frozen; nil where nothing is.
 func (f *Draft) frozen(ref api.ObjectRef) *api.Failure {
+	if ref.Kind != api.KindMemberCluster && !f.records.IsPlacement(ref) {
+		return nil
+	}
 	frozen := f.records.Frozen()
 	freeze := frozen.Of(api.FreezePlacements)
 	switch {
 	case ref.Kind == api.KindMemberCluster:
 		freeze = frozen.On(api.FreezePlacements, ref.Name)
-	case !f.records.IsPlacement(ref):
-		return nil
 	case freeze == nil:
 		freeze = f.frozenMember(ref)
 	}

@@ -79,7 +79,7 @@ func sameManaged(a, b *api.Spec) bool {
 // remove adds the removal of an object that nobody has to confirm. One with finalizers is marked, and stays until they are
 // taken away.
 func (f *Draft) remove(stored *api.Spec, revision uint64) {
-	if !f.once(stored.Object) { // its namespace took it along
+	if !f.once(stored.Object) || f.full() { // its namespace took it along, or a later part does
 		return
 	}
 	if len(stored.Finalizers) == 0 {

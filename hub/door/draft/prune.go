@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"flotilla/bus/store"
 	"flotilla/core/api"
-	"flotilla/core/content"
 	"flotilla/core/phrase"
 	"flotilla/core/strict"
 )
@@ -101,10 +101,8 @@ func (f *Draft) prune(documents *Documents) error {
 	}
 	f.refuseInhabited(documents, refs)
 	going, _ := f.lookUp(refs, api.Expected{})
-	for i := range going {
-		if err := f.delete(&going[i]); err != nil {
-			return err
-		}
+	if err := f.deleteAll(going); err != nil {
+		return err
 	}
 	if len(f.ops) > maxOps {
 		return f.tooManyPruned(len(f.going))
@@ -124,19 +122,29 @@ func (f *Draft) Prunes() bool { return f.Set.Prune && len(f.going) > 0 }
 
 // refuseInhabited refuses to prune a namespace that documents lie in, or what is not of the set: it would take them along.
 func (f *Draft) refuseInhabited(documents *Documents, refs []api.ObjectRef) {
+	namespaces, inside := map[string]bool{}, map[string]int{}
 	for _, ref := range refs {
-		if ref.Kind != "Namespace" || content.GroupOf(ref.APIVersion) != "" {
+		if IsNamespace(ref) {
+			namespaces[ref.Name] = true
+		}
+	}
+	if len(namespaces) == 0 {
+		return
+	}
+	strangers := f.records.Strangers(namespaces, f.Set.Name)
+	for _, doc := range documents.Refs() {
+		inside[doc.Namespace]++
+	}
+	for _, ref := range refs {
+		if !IsNamespace(ref) {
 			continue
 		}
-		what := f.stranger(ref.Name)
-		inside := 0
-		for _, doc := range documents.Refs() {
-			if doc.Namespace == ref.Name {
-				inside++
-			}
+		what := ""
+		if of, found := strangers[ref.Name]; found {
+			what = of.Object.String() + " in it, which is of " + setOf(&of)
 		}
-		if inside > 0 {
-			what = phrase.Count(inside, "document") + " in it"
+		if n := inside[ref.Name]; n > 0 {
+			what = phrase.Count(n, "document") + " in it"
 		}
 		if what != "" {
 			f.foreign = append(f.foreign, strict.Fault{
@@ -147,22 +155,13 @@ func (f *Draft) refuseInhabited(documents *Documents, refs []api.ObjectRef) {
 	}
 }
 
-// stranger names something in a namespace that is not of the draft's set; empty when all of it is.
-func (f *Draft) stranger(namespace string) string {
-	r := f.records
-	for _, table := range []*store.Records[api.Spec]{r.Objects, r.Placements, r.Specs[api.KindResourceOverride]} {
-		for _, entry := range table.All() {
-			if of := &entry.Value; of.Object.Namespace == namespace && of.Set != f.Set.Name {
-				return of.Object.String() + " in it, which is of " + setOf(of)
-			}
-		}
-	}
-	return ""
-}
-
 func setOf(spec *api.Spec) string {
 	if spec.Set == "" {
 		return "no set"
 	}
 	return "set " + strict.Quote(spec.Set)
+}
+
+func inOrder(a, b api.ObjectRef) int {
+	return strings.Compare(a.APIVersion+a.String(), b.APIVersion+b.String())
 }
