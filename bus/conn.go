@@ -198,8 +198,8 @@ func (c *Conn) handlers() []nats.Option {
 			}
 			line.Msg("NATS connection reports")
 			switch {
-			case errors.Is(err, nats.ErrSlowConsumer) && strings.HasPrefix(about, subjects.Inboxes):
-				// What is dropped elsewhere than where feeds follow, as requests are, is lost to who sent it alone.
+			case errors.Is(err, nats.ErrSlowConsumer) && !strings.HasPrefix(about, c.Fleet.Prefix()+"."):
+				// What is sent to subjects of the fleet, as requests are, is lost to who sent it alone: feeds follow by inboxes.
 				c.disturb(Slow, err)
 			case errors.Is(err, nats.ErrPermissionViolation):
 				c.disturb(Denied, c.denied(err))

@@ -110,8 +110,5 @@ func apiPrefix(domain string) string {
 	return "$JS.API."
 }
 
-// Inboxes is what reply subjects begin with, whosever they are.
-const Inboxes = "_INBOX"
-
 // Inbox is the prefix of a user's reply subjects, "_INBOX_<user>".
-func Inbox(user string) string { return Inboxes + "_" + user }
+func Inbox(user string) string { return "_INBOX_" + user }

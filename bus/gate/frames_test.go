@@ -16,6 +16,7 @@ import (
 // such frames.
 func TestLongFramesAreRefused(t *testing.T) {
 	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	var refused []net.Conn
 	for name, server := range map[string]*http.Server{"of sites": gate.Serving(handler), "of metrics": gate.Server(handler)} {
 		for _, c := range []struct {
 			length  int
@@ -45,7 +46,13 @@ func TestLongFramesAreRefused(t *testing.T) {
 			settings, end := toldBy(t, frames)
 			require.Equal(t, map[http2.SettingID]uint32{http2.SettingMaxFrameSize: 16 << 10, http2.SettingInitialWindowSize: 128 << 10}, settings, name)
 			require.Equal(t, c.refused, end == http2.ErrCodeFrameSize, "%s: %d bytes: %s", name, c.length, end)
+			if c.refused {
+				refused = append(refused, conn)
+			}
 		}
+	}
+	for _, conn := range refused { // a server ends the connection a second later
+		_, _ = io.Copy(io.Discard, conn)
 	}
 }
 

@@ -85,6 +85,7 @@ func (a *Conn) OnConnect(f func()) (cancel func()) {
 // Close closes the connection. Results that are on their way are told by the next process.
 func (a *Conn) Close() {
 	a.results.close()
+	a.hints.close()
 	a.conn.Close()
 }
 

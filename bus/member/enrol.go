@@ -77,7 +77,7 @@ func (a *Conn) Enrol(ctx context.Context) (Given, error) {
 		return Given{}, fmt.Errorf("asking for credentials: %w", err)
 	}
 	if len(m.Data) == 0 {
-		return Given{}, errors.New("asking for credentials: the hub hears too many statements of this member, or a newer one; the agent asks again")
+		return Given{}, errors.New("asking for credentials: the hub gives no answer now; the agent asks again")
 	}
 	var answer api.EnrolmentAnswer
 	if json.Unmarshal(m.Data, &answer) != nil || answer.Kind != api.KindEnrolmentAnswer {
@@ -96,6 +96,7 @@ func (a *Conn) Enrol(ctx context.Context) (Given, error) {
 	if !a.brings {
 		return given, nil
 	}
+	a.hints.reconnects()
 	return given, a.conn.NC.ForceReconnect()
 }
 

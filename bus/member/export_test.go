@@ -52,8 +52,8 @@ func (a *Conn) Doubted() (slots []int) {
 	return slots
 }
 
-// Unheard says that the connection does not listen for hints, though it may.
-func (a *Conn) Unheard() bool { return a.isUnheard() }
+// LooksEvery is how often commands are read because the connection does not listen for hints, though it may; 0 where it does.
+func (a *Conn) LooksEvery() time.Duration { return a.looksEvery() }
 
 // Disturbed tells the connection that it is lost.
 func (a *Conn) Disturbed() { a.disturbed(bus.Lost, nil) }

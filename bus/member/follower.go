@@ -102,6 +102,7 @@ func (p *Follower) Run(ctx context.Context) error {
 	var quiet time.Duration // for how long nothing was heard
 	for {
 		p.catchUp(ctx)
+		listens := p.o.Hub.looksEvery() == 0
 		every := p.every()
 		wait := every - time.Duration(rand.Float64()*float64(every)/4)
 		idle := time.NewTimer(wait)
@@ -113,7 +114,7 @@ func (p *Follower) Run(ctx context.Context) error {
 			idle.Stop()
 			quiet = 0
 		case <-idle.C:
-			if quiet += wait; quiet >= p.o.Every*3/4 || !p.o.Hub.isUnheard() {
+			if quiet += wait; listens || quiet >= p.o.Every*3/4 {
 				quiet = 0
 				p.o.Idle(ctx)
 			}
@@ -135,8 +136,8 @@ func (p *Follower) every() time.Duration {
 	if p.o.Hub.beyondLink() {
 		every = min(every, pursuitBeyondLink)
 	}
-	if p.o.Hub.isUnheard() {
-		every = min(every, pursuitUnheard)
+	if looks := p.o.Hub.looksEvery(); looks > 0 {
+		every = min(every, looks)
 	}
 	soon := time.Duration(p.soon.Load())
 	if soon == 0 || soon >= every {

@@ -242,8 +242,8 @@ func TestACommandIsReadAgainSoonAfterTheConnectionCameUp(t *testing.T) {
 	require.Equal(t, wanted, among(), "again after the next connection")
 }
 
-// A member that has what it reads sent to where another hears hints fills that one's link with no more than what comes before the agent stops to
-// listen. Commands are taken meanwhile, and hints once it listens again.
+// A member that has what it reads sent to where another hears hints fills that one's link with no more than what comes before the agent stops
+// listening. Commands are taken meanwhile, and hints once it listens again.
 func TestAFloodWhereHintsComeIsNotListenedTo(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
@@ -263,7 +263,7 @@ func TestAFloodWhereHintsComeIsNotListenedTo(t *testing.T) {
 	sequence := publishUpgrade(t, store, 1, 0)
 	p.until(t, "taken", func(p handed) bool { return p.sequence == sequence && p.idle == 0 })
 	bustest.Eventually(t, func() error {
-		if agent.Unheard() {
+		if agent.LooksEvery() > 0 {
 			return errors.New("it does not listen")
 		}
 		return nil
@@ -277,11 +277,11 @@ func TestAnAgentWhoseConnectionsDoNotLastDoesNotListen(t *testing.T) {
 	agent := bustest.Start(t).Agent(t, "berlin")
 	agent.Disturbed()
 	agent.Disturbed()
-	require.False(t, agent.Unheard(), "it did not listen")
+	require.Zero(t, agent.LooksEvery(), "it did not listen")
 	_, err := agent.OnHint(func(string, uint64) {})
 	require.NoError(t, err)
 	agent.Disturbed()
-	require.False(t, agent.Unheard())
+	require.Zero(t, agent.LooksEvery())
 	agent.Disturbed()
-	require.True(t, agent.Unheard())
+	require.Equal(t, 20*time.Second, agent.LooksEvery(), "servers may begin anew, with all agents at once")
 }

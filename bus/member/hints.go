@@ -43,7 +43,7 @@ func (a *Conn) hear() error {
 	h := &a.hints
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	may := a.may(api.AgentAdmitted) == nil && len(h.listeners) > 0 && !h.unheard.now
+	may := a.may(api.AgentAdmitted) == nil && len(h.listeners) > 0 && h.unheard.every == 0
 	var err error
 	switch {
 	case may && h.subscription == nil:

@@ -10,8 +10,8 @@ import (
 )
 
 // Whoever shares the account of agents may have what they read sent to the subject of a member's hints, as fast as hubs answer. So an agent
-// stops to listen there once too much came that is no hint, and when its connection does not last while it listens: a slow link is full before
-// a message has come whole. Meanwhile followers look each second.
+// stops listening there once too much came that is no hint, and when its connection does not last while it listens: a slow link is full before
+// a message has come whole. Meanwhile followers look by themselves.
 var strange = pace.Rate{Burst: 64, Every: time.Second} // KiB
 
 const (
@@ -21,13 +21,15 @@ const (
 	unheardMost, unheardCalm  = 10 * time.Minute, 10 * time.Minute
 	// brief is how many connections in a row have to be lost within steady.
 	brief = 2
-	// pursuitUnheard is how often commands are read meanwhile.
+	// pursuitUnheard is how often commands are read meanwhile where too much came. Where connections did not last it is pursuitBeyondLink: it
+	// may be that servers begin anew, with all agents at once.
 	pursuitUnheard = time.Second
 )
 
 // unheard is why and since when an agent does not listen for hints, though it may.
 type unheard struct {
-	now     bool
+	every   time.Duration // how often commands are read meanwhile; 0 while it listens
+	again   *time.Timer   // ends it
 	lasted  time.Duration // the last time
 	ended   time.Time     // the last time
 	strange pace.Bucket   // what came that was no hint
@@ -43,7 +45,7 @@ func (a *Conn) stranger(m *nats.Msg) {
 	tooMuch := strange.Next(&h.unheard.strange, now).After(now)
 	h.mu.Unlock()
 	if tooMuch {
-		a.unhear(unheardFirst, "too much comes where hints do that is none")
+		a.unhear(unheardFirst, pursuitUnheard, "too much comes where hints do that is none")
 	}
 }
 
@@ -71,29 +73,36 @@ func (a *Conn) disturbed(d bus.Disturbance, _ error) {
 	again := u.lost >= brief
 	h.mu.Unlock()
 	if again {
-		a.unhear(unheardLost, "connections do not last while hints are listened for")
+		a.unhear(unheardLost, pursuitBeyondLink, "connections do not last while hints are listened for")
 	}
 }
 
-// unhear stops to listen for hints for a while, at least as long as is said, and has followers look.
-func (a *Conn) unhear(least time.Duration, why string) {
+// reconnects says that the connection is about to be lost on purpose.
+func (h *hints) reconnects() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.unheard.up = time.Time{}
+}
+
+// unhear stops listening for hints for a while, at least as long as is said, and has followers look now and each time that has passed.
+func (a *Conn) unhear(least, every time.Duration, why string) {
 	h := &a.hints
 	h.mu.Lock()
 	u := &h.unheard
-	if u.now || h.subscription == nil {
+	if u.every > 0 || h.subscription == nil {
 		h.mu.Unlock()
 		return
 	}
 	if time.Since(u.ended) > unheardCalm {
 		u.lasted = 0
 	}
-	u.now, u.lost, u.lasted = true, 0, min(max(2*u.lasted, least), unheardMost)
+	u.every, u.lost, u.lasted = every, 0, min(max(2*u.lasted, least), unheardMost)
 	_ = h.subscription.Unsubscribe() // else the connection is closed, and hears nothing either
 	h.subscription = nil
 	pause := u.lasted
+	u.again = time.AfterFunc(pause, a.listenAgain)
 	h.mu.Unlock()
 	a.conn.Log.Warn().Dur("pause", pause).Msg(why + ": the agent looks for commands itself meanwhile")
-	time.AfterFunc(pause, a.listenAgain)
 	a.tellAll("", 0)
 }
 
@@ -101,15 +110,24 @@ func (a *Conn) unhear(least time.Duration, why string) {
 func (a *Conn) listenAgain() {
 	h := &a.hints
 	h.mu.Lock()
-	h.unheard.now, h.unheard.ended, h.unheard.strange = false, time.Now(), pace.Bucket{}
+	h.unheard.every, h.unheard.ended, h.unheard.strange = 0, time.Now(), pace.Bucket{}
 	h.mu.Unlock()
 	_ = a.hear() // else the connection is closed
 	a.tellAll("", 0)
 }
 
-// isUnheard says that the agent does not listen for hints, though it may.
-func (a *Conn) isUnheard() bool {
+// looksEvery is how often commands are read because the agent does not listen for hints, though it may; 0 where it does.
+func (a *Conn) looksEvery() time.Duration {
 	a.hints.mu.Lock()
 	defer a.hints.mu.Unlock()
-	return a.hints.unheard.now
+	return a.hints.unheard.every
+}
+
+// close ends what waits to listen again.
+func (h *hints) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.unheard.again != nil {
+		h.unheard.again.Stop()
+	}
 }
