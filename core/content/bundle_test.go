@@ -267,3 +267,28 @@ func TestAWorkIsBuiltUponFewBundles(t *testing.T) {
 	require.Len(t, packs, 12)
 	require.Contains(t, packs, "s0")
 }
+
+// A bundle of which most is needed by nobody any more is not built upon for ever, as far as there is Spare: what it carries would never go.
+func TestASparseBundleIsNotBuiltUpon(t *testing.T) {
+	needed := func(name string) api.Manifest {
+		return api.Manifest{ObjectRef: api.ObjectRef{Kind: "ConfigMap", Name: name}, Digest: "d" + name}
+	}
+	old := content.Earlier{Work: "OLD", Manifests: []api.Manifest{needed("a")}}
+	for i := range 3 {
+		old.Manifests = append(old.Manifests, needed(fmt.Sprint("gone", i)))
+	}
+	packs := func(of content.Earlier, spare int) []string {
+		p := content.Plan{Keys: keys, Limit: 4 << 20, Size: func(api.Manifest) int { return 100 << 10 }, Spare: spare, Earlier: [][]content.Earlier{{of}}}
+		bundles, err := p.Bundles([]api.Manifest{needed("a"), needed("b")})
+		require.NoError(t, err)
+		var named []string
+		for _, pack := range bundles[len(bundles)-1].Work.Packs {
+			named = append(named, pack.Digest)
+		}
+		return named
+	}
+	require.Equal(t, []string{"OLD"}, packs(old, 1<<20), "a quarter is needed")
+	old.Manifests = append(old.Manifests, needed("another"))
+	require.Empty(t, packs(old, 1<<20))
+	require.Equal(t, []string{"OLD"}, packs(old, 0), "nothing may be carried anew")
+}

@@ -7,11 +7,14 @@ import (
 	"flotilla/core/api"
 )
 
-// layer is a bundle that may be built upon, and how many bytes it saves.
+// layer is a bundle that may be built upon, and how many bytes and bodies it saves.
 type layer struct {
 	Earlier
-	saves int
+	saves, bodies int
 }
+
+// sparse says that most of what it carries nobody needs any more.
+func (l *layer) sparse() bool { return 4*l.bodies < len(l.Manifests) }
 
 // base are the earlier bundles to build upon: of the snapshot that saves most, none where none saves half of what is to be
 // stored, or of a message.
@@ -45,6 +48,7 @@ func layersOf(stack []Earlier, sizes map[string]int) (layers []layer, saved int)
 			if size, needed := sizes[digest]; needed && !seen[digest] {
 				seen[digest] = true
 				one.saves += size
+				one.bodies++
 			}
 		}
 		if one.saves > 0 {
@@ -55,7 +59,7 @@ func layersOf(stack []Earlier, sizes map[string]int) (layers []layer, saved int)
 	return layers, saved
 }
 
-// worth are the layers that are kept: those that save little are carried anew, and the smallest where there are too many,
+// worth are the layers that are kept: those that save little or are sparse are carried anew, and the smallest where there are too many,
 // as far as there is Spare. So a change costs what changed, and now and then what the smallest of those before did.
 func (p *Plan) worth(layers []layer, all int) []Earlier {
 	needed := 0
@@ -71,8 +75,11 @@ func (p *Plan) worth(layers []layer, all int) []Earlier {
 	dropped := map[string]bool{}
 	for i := range order {
 		one := &order[i]
-		if one.saves >= worthwhile && left <= few || one.saves > p.Spare {
+		if one.saves > p.Spare {
 			break
+		}
+		if one.saves >= worthwhile && left <= few && !one.sparse() {
+			continue
 		}
 		p.Spare -= one.saves
 		dropped[one.Work] = true

@@ -157,7 +157,11 @@ func (d *Door) withRoom(verb string, handler bus.Handler) bus.Handler {
 		if failure := d.overdrawn(by); failure != nil && slices.Contains(storesContent, verb) && !dry(verb, body) {
 			return nil, failure
 		}
-		answer, err := handler(context.WithValue(streams.As(ctx, by.Name), roomKey{}, roomy), by, body)
+		ctx = streams.As(ctx, by.Name)
+		if needsRoom[verb] { // others are held up by no disk that does not answer
+			ctx = context.WithValue(ctx, roomKey{}, roomy)
+		}
+		answer, err := handler(ctx, by, body)
 		if err == nil {
 			return answer, nil
 		}

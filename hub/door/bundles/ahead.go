@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"flotilla/core/api"
 	"flotilla/core/content"
@@ -30,6 +31,7 @@ type Ahead struct {
 	free   []func()
 	stored map[string]bool // digests of what stays until Free
 	laid   map[string]made // by placement
+	since  time.Time
 }
 
 // made is what was laid out for a placement: manifests, upon earlier works.
@@ -47,6 +49,18 @@ func (a *Ahead) In(ctx context.Context) context.Context { return context.WithVal
 func of(ctx context.Context) *Ahead {
 	a, _ := ctx.Value(key{}).(*Ahead)
 	return a
+}
+
+// Since is when the request of a context was decided first, now where it is: bodies that hold the time stay the same when it is decided again.
+func Since(ctx context.Context, now time.Time) time.Time {
+	a := of(ctx)
+	if a == nil {
+		return now
+	}
+	if a.since.IsZero() {
+		a.since = now
+	}
+	return a.since
 }
 
 // Do does what was left for it. Nobody is to have the turn.
@@ -105,7 +119,10 @@ func (a *Ahead) upon(placement string, earlier [][]content.Earlier) [][]content.
 	}
 	out := [][]content.Earlier{stored}
 	for _, stack := range earlier {
-		out = append(out, slices.Concat(stack, stored))
+		others := slices.DeleteFunc(slices.Clone(stored), func(s content.Earlier) bool {
+			return slices.ContainsFunc(stack, func(e content.Earlier) bool { return e.Work == s.Work })
+		})
+		out = append(out, slices.Concat(stack, others))
 	}
 	return out
 }
@@ -136,7 +153,11 @@ func (l *Layout) Store(ctx context.Context, bodies map[string][]byte) error {
 	}
 	for i := range l.bundles {
 		b := &l.bundles[i]
-		add(b.Digest, l.carries(b)+roomOfManifest*len(b.Work.Manifests), func(ctx context.Context) error {
+		size := l.carries(b)
+		if ahead == nil || len(ahead.stored) == 0 { // later only what others changed meanwhile has other heads, and is stored within the turn
+			size += roomOfManifest * len(b.Work.Manifests)
+		}
+		add(b.Digest, size, func(ctx context.Context) error {
 			work := content.Keyed(b.Work, l.Plan.Keys)
 			return l.Stacks.content.PutBundle(ctx, b.Digest, &work, bodies)
 		})

@@ -132,9 +132,9 @@ func TestWhatIsNewIsLaidOutOnce(t *testing.T) {
 // What works name is remembered while it is asked for, and of no more bodies than twice those of the largest change.
 func TestStacksAreBounded(t *testing.T) {
 	s := NewStacks(nil)
-	bodies := make([]string, mostKnown/4)
+	bodies := make([]body, mostKnown/4)
 	for i := range 100 {
-		s.note(fmt.Sprint("work ", i), []pack{{"pack", bodies}})
+		s.note(fmt.Sprint("work ", i), []pack{{"pack", len(bodies), bodies}})
 		require.True(t, s.knows("work 0"), "it is asked for")
 		require.LessOrEqual(t, len(s.by)+len(s.before), 12)
 	}

@@ -30,10 +30,17 @@ type Stacks struct {
 	known  int               // bodies of by
 }
 
-// pack is a bundle that another work names, and the digests of the bodies that it carries, in their order; empty where it is not known.
+// pack is a bundle that another work names, and which of its bodies are known, of so many at least.
 type pack struct {
 	work   string
-	bodies []string
+	bodies int
+	known  []body
+}
+
+// body is the digest of a body, and which of its bundle it is.
+type body struct {
+	at     int
+	digest string
 }
 
 // NewStacks returns stacks of works that are stored.
@@ -49,9 +56,11 @@ func stackOf(digest string, work *api.Work, carries int) (stack []pack) {
 		carriers = carriers[1:]
 	}
 	for _, carrier := range carriers {
-		one := pack{work: carrier.Work, bodies: make([]string, len(carrier.Manifests))}
+		one := pack{work: carrier.Work, bodies: len(carrier.Manifests)}
 		for i := range carrier.Manifests {
-			one.bodies[i] = carrier.Manifests[i].Digest
+			if digest := carrier.Manifests[i].Digest; digest != "" {
+				one.known = append(one.known, body{i, digest})
+			}
 		}
 		stack = append(stack, one)
 	}
@@ -60,9 +69,9 @@ func stackOf(digest string, work *api.Work, carries int) (stack []pack) {
 
 func earlierOf(stack []pack) (out []content.Earlier) {
 	for _, one := range stack {
-		carrier := content.Earlier{Work: one.work, Manifests: make([]api.Manifest, len(one.bodies))}
-		for i, digest := range one.bodies {
-			carrier.Manifests[i].Digest = digest
+		carrier := content.Earlier{Work: one.work, Manifests: make([]api.Manifest, one.bodies)}
+		for _, known := range one.known {
+			carrier.Manifests[known.at].Digest = known.digest
 		}
 		out = append(out, carrier)
 	}
@@ -108,8 +117,9 @@ func (s *Stacks) keep(work string, stack []pack) {
 		s.before, s.by, s.known = s.by, map[string][]pack{}, 0
 	}
 	s.by[work] = stack
+	s.known++
 	for i := range stack {
-		s.known += len(stack[i].bodies)
+		s.known += 1 + len(stack[i].known)
 	}
 }
 

@@ -119,7 +119,12 @@ func (f *Draft) Commit(ctx context.Context) (err error) {
 // LayOut works out what holds the snapshots of the draft, and whether that is too much. The error of it, and of Commit, may be
 // bundles.ErrLater.
 func (f *Draft) LayOut(ctx context.Context) error {
-	f.layout.Bounded = f.crowd.Several || len(f.placements) > 0
+	f.layout.Bounded = f.crowd.Several
+	for _, written := range f.placements {
+		if written != nil && !f.whole && !f.Set.Prune { // the rest nobody may send in parts
+			f.layout.Bounded = true
+		}
+	}
 	return f.layout.Lay(ctx, f.bodies)
 }
 

@@ -11,6 +11,7 @@ import (
 	"flotilla/core/content"
 	"flotilla/core/envelope"
 	"flotilla/core/phrase"
+	"flotilla/hub/door/bundles"
 	"flotilla/hub/door/draft"
 	"flotilla/hub/door/records"
 )
@@ -71,12 +72,13 @@ func (s *Steerer) Restart(ctx context.Context, request *api.RolloutRequest) (*ap
 // restarts are merge patches, by the object of the hub that is patched, and the workloads that cannot be.
 func (s *Steerer) restarts(ctx context.Context, f *steered, manifests []api.Manifest) (patches map[api.ObjectRef]map[string]any, left []string, err error) {
 	patches = map[api.ObjectRef]map[string]any{}
+	since := bundles.Since(ctx, f.Now().Time)
 	for i := range manifests {
 		m := &manifests[i]
 		switch {
 		case content.GroupOf(m.APIVersion) != "apps" || !restarted[m.Kind]:
 		case m.Envelope == "":
-			patches[m.ObjectRef] = templateOf(f.Now().Time)
+			patches[m.ObjectRef] = templateOf(since)
 		default:
 			outer, key, err := s.wherein(ctx, f, m)
 			if err != nil {
@@ -89,7 +91,7 @@ func (s *Steerer) restarts(ctx context.Context, f *steered, manifests []api.Mani
 			if patches[outer] == nil {
 				patches[outer] = map[string]any{"data": map[string]any{}}
 			}
-			patches[outer]["data"].(map[string]any)[key] = templateOf(f.Now().Time)
+			patches[outer]["data"].(map[string]any)[key] = templateOf(since)
 		}
 	}
 	return patches, left, nil
