@@ -167,7 +167,7 @@ func TestServersForgetTheWayBackSoon(t *testing.T) {
 	conf, err := os.ReadFile(filepath.Join(dir, "accounts.conf"))
 	require.NoError(t, err)
 	within := map[string]time.Duration{}
-	for _, word := range strings.Fields(string(conf)) {
+	for word := range strings.FieldsSeq(string(conf)) {
 		claims, err := jwt.DecodeAccountClaims(word)
 		if err != nil || claims.Name != subjects.AccountHub {
 			continue
