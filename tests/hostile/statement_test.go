@@ -59,7 +59,7 @@ func (k *keys) says(member string, token nkeys.KeyPair) *api.EnrolmentRequest {
 	return r
 }
 
-// asks sends a statement on the subject of a member and returns the answer, nil when nobody gives one.
+// asks sends a statement on the subject of a member and returns the answer, nil when nobody gives one, or it says nothing.
 func (g *ground) asks(nc *nats.Conn, member string, r *api.EnrolmentRequest) *api.EnrolmentAnswer {
 	g.Helper()
 	text, err := json.Marshal(r)
@@ -69,6 +69,9 @@ func (g *ground) asks(nc *nats.Conn, member string, r *api.EnrolmentRequest) *ap
 		return nil
 	}
 	require.NoError(g, err)
+	if len(m.Data) == 0 {
+		return nil
+	}
 	var answer api.EnrolmentAnswer
 	require.NoError(g, json.Unmarshal(m.Data, &answer))
 	return &answer
